@@ -1,0 +1,26 @@
+# casemate_library(NAME [SOURCES x.cc ...] [USES lib ...] [LINKS target ...] [PUBLIC_LINKS target ...])
+#
+# Makes the library casemate_NAME from src/NAME/*.cc and the test program NAME_test from
+# src/NAME/*_test.cc. USES names libraries of ours whose headers its headers may include.
+function(casemate_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LINKS;PUBLIC_LINKS" ${ARGN})
+  set(dir ${CMAKE_SOURCE_DIR}/src/${name})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${dir}/*.cc)
+    list(FILTER ARG_SOURCES EXCLUDE REGEX "_test\\.cc$")
+  endif()
+  add_library(casemate_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(casemate_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  foreach(used ${ARG_USES})
+    target_link_libraries(casemate_${name} PUBLIC casemate_${used})
+  endforeach()
+  target_link_libraries(casemate_${name} PUBLIC ${ARG_PUBLIC_LINKS} PRIVATE ${ARG_LINKS})
+
+  file(GLOB tests CONFIGURE_DEPENDS ${dir}/*_test.cc)
+  if(tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE casemate_${name} GTest::gtest_main)
+    add_test(NAME unit_${name} COMMAND ${name}_test)
+    set_tests_properties(unit_${name} PROPERTIES LABELS unit TIMEOUT 300)
+  endif()
+endfunction()

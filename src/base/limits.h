@@ -1,0 +1,42 @@
+// Every bound of casemate, in one place. A queue, buffer, list or recursion that has none is a bug.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace casemate {
+
+// A program is text that a model wrote; more than this is data, and data goes in by --file.
+inline constexpr Bytes kProgramMax = mib(8);
+// One frame's payload. Larger things are sent as several frames.
+inline constexpr std::size_t kFramePayloadMax = std::size_t{1} << 20;
+// What a guest may send on its control channel in one run, all frames together.
+inline constexpr Bytes kControlBytesMax = mib(16);
+// Fields in one frame: enough for a report of 64 frames with 4 fields each, and its hints.
+inline constexpr std::size_t kFieldsMax = 4096;
+
+inline constexpr std::size_t kArgumentsMax = 1024;
+inline constexpr std::size_t kEnvironmentMax = 256;
+inline constexpr std::size_t kInputFilesMax = 1024;
+inline constexpr std::size_t kArtifactsMax = 256;
+inline constexpr std::size_t kPathMax = 4096;
+inline constexpr std::size_t kSummaryMax = 200;
+
+// Output beyond its cap is dropped from the middle; beyond this many times the cap it ends the run.
+inline constexpr std::uint64_t kOutputEndFactor = 64;
+// Changes between stdout and stderr that are kept in order; later ones are merged and counted.
+inline constexpr std::size_t kOutputSegmentsMax = 4096;
+
+inline constexpr std::size_t kReportFramesMax = 64;
+inline constexpr std::size_t kReportHintsMax = 16;
+inline constexpr std::size_t kReportTextMax = std::size_t{16} << 10;
+
+// Instances of casemate that may live at once on one machine for one user; each has its own range
+// of outside user ids.
+inline constexpr std::uint32_t kInstancesMax = 1024;
+// Outside user ids that one instance may hand to boxes, the nest's own included.
+inline constexpr std::uint32_t kIdsPerInstance = 64;
+
+}  // namespace casemate

@@ -1,0 +1,57 @@
+// The guest protocol: frame types and field tags between a box's runner and the engine.
+//
+// The runner holds one stream socket, descriptor 3. The engine sends kRun, kFile and kStart; the
+// runner executes and sends what happened; its exit status, told by the kernel and not by it,
+// decides how the run ended. guest/python/casemate/_wire.py holds the same numbers, and a test
+// compares the two.
+#pragma once
+
+#include <cstdint>
+
+namespace casemate::frame {
+
+enum class GuestType : std::uint16_t {
+  // Engine to runner. A sequence: any number of kProgram, then of kFile/kFileData, then kStart.
+  kProgram = 1,   // kBytes: the next piece of the program's source, at most kFramePayloadMax / 2
+  kFile = 2,      // kPath: opens a new file for writing beneath /vol/work; parents are made
+  kFileData = 3,  // kBytes: the next piece of the file opened last
+  kStart = 4,     // kName, kArgument*, kEnvironment*, kNumber (memory limit, bytes): run now
+
+  // Runner to engine.
+  kOrder = 16,      // kStream, kNumber: from this total on, the bytes of that stream come next
+  kResult = 17,     // kMediaType, kText pairs: the value of the program's last expression
+  kArtifact = 18,   // kPath, kName, kText (summary), kMediaType, kOrigin
+  kException = 19,  // see ExceptionTag; sent once, before the runner exits
+};
+
+enum class Tag : std::uint16_t {
+  kBytes = 1,
+  kPath = 2,         // bytes, relative to /vol/work or absolute inside the box
+  kName = 3,         // UTF-8
+  kArgument = 4,     // bytes
+  kEnvironment = 5,  // bytes: NAME=VALUE
+  kStream = 6,       // one byte: 1 stdout, 2 stderr
+  kNumber = 7,       // u64
+  kMediaType = 8,    // ASCII
+  kText = 9,         // UTF-8
+  kOrigin = 10,      // "declared" or "figure"
+
+  // kException. One kType, kMessage; then optional single fields; then the frames, outermost
+  // first, each begun by kFrameFile; then hints; then the full rendered text, causes and groups in it.
+  kType = 32,
+  kMessage = 33,
+  kErrno = 34,         // u64: errno of an OSError
+  kFile = 35,          // where it was raised, in the user's code
+  kLine = 36,          // u64
+  kSource = 37,        // the failing line, as submitted
+  kHiddenFrames = 38,  // u64: frames outside the user's code that were left out
+  kFrameFile = 39,
+  kFrameLine = 40,  // u64
+  kFrameFunction = 41,
+  kFrameSource = 42,
+  kHint = 43,      // one line that would have helped, e.g. "row keys present: ['a', 'b']"
+  kRendered = 44,  // the traceback as Python prints it, the user's frames only
+  kExitCode = 45,  // u64: the exit code that the runner is about to exit with
+};
+
+}  // namespace casemate::frame
