@@ -1,0 +1,289 @@
+// Theory of operation: the warden.
+//
+// One thread. It holds every box by pidfd, so that a box's end never depends on the engine; it parses
+// nothing but fixed binary structures from its one peer; it opens no file that a guest named except
+// beneath the guest's own layer. When its peer goes away it destroys every box, removes what it made
+// and exits. Killed itself, it leaves no process (each nest's init exits when its link closes) and
+// empty control groups, which the next instance removes.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "frame/warden.h"
+#include "jail/box.h"
+#include "jail/instance.h"
+
+namespace casemate {
+namespace {
+
+using namespace frame;  // the protocol's names, used all over this file
+
+constexpr milliseconds kDestroyTime{10'000};
+
+class Warden {
+ public:
+  Warden(sys::Fd peer, jail::Instance instance) : peer_(std::move(peer)), instance_(std::move(instance)) {}
+
+  // Finds out what the host gives and says so. False when boxes cannot be made here.
+  bool prepare(bool single_id, bool no_cgroup);
+  // Serves until the peer goes away.
+  void serve();
+
+ private:
+  template <typename T>
+  void say(const T& message, std::span<const int> fds = {}) {
+    // A peer that is gone is noticed where its messages are read.
+    (void)sys::send_message(peer_, bytes_of(message), fds);
+  }
+  bool on_peer();
+  void make_box(const MakeBox& spec, std::vector<sys::Fd> fds);
+  void open_file(const OpenFile& request);
+  void destroy_box(std::uint64_t id);
+  void report();
+  jail::Box* box_of(std::uint64_t id);
+  std::uint32_t free_slot() const;
+
+  sys::Fd peer_;
+  jail::Instance instance_;
+  jail::Host host_;
+  std::vector<std::unique_ptr<jail::Box>> boxes_;
+  bool quarantined_ = false;
+};
+
+bool Warden::prepare(bool single_id, bool no_cgroup) {
+  Hello hello;
+  hello.instance = host_.instance = instance_.number();
+  hello.recovered_boxes = instance_.recovered_groups();
+  hello.landlock_abi = host_.landlock;
+  hello.test_build = jail::kTestBuild ? 1 : 0;
+  host_.no_cgroup = no_cgroup;
+  const auto refuse = [&](const std::string& text) {
+    put_text(hello.text, text);
+    say(hello);
+    return false;
+  };
+  auto ids = jail::ids_of_instance(instance_.number(), single_id);
+  if (!ids) return refuse(ids.error().message);
+  host_.ids = *ids;
+  if (host_.landlock == 0) {
+    return refuse("this kernel has no Landlock (Linux 5.13 with `landlock` in its list of security modules)");
+  }
+  if (!no_cgroup) {
+    auto groups = jail::find_cgroups(instance_.number());
+    if (!groups) {
+      hello.wants_delegation = 1;
+      return refuse(groups.error().message + "; or accept the weakening with --weaken no-cgroup");
+    }
+    host_.cgroups = std::move(*groups);
+    std::vector<std::string> paths;
+    for (const jail::CgroupBase& base : host_.cgroups.bases) paths.push_back(base.path);
+    if (auto recorded = instance_.record_bases(paths); !recorded) return refuse(recorded.error().message);
+  }
+  hello.by_root = host_.ids.by_root ? 1 : 0;
+  hello.cgroup_kind = static_cast<std::uint32_t>(host_.cgroups.kind);
+  hello.ready = 1;
+  say(hello);
+  return true;
+}
+
+jail::Box* Warden::box_of(std::uint64_t id) {
+  for (const auto& box : boxes_) {
+    if (box->id() == id) return box.get();
+  }
+  return nullptr;
+}
+
+std::uint32_t Warden::free_slot() const {
+  const std::uint32_t count = host_.ids.single ? 1 : host_.ids.count;
+  for (std::uint32_t slot = 1; slot <= count; ++slot) {
+    if (std::none_of(boxes_.begin(), boxes_.end(), [&](const auto& box) { return box->slot() == slot; }))
+      return slot;
+  }
+  return 0;
+}
+
+void Warden::make_box(const MakeBox& spec, std::vector<sys::Fd> fds) {
+  BoxEnded failed;
+  failed.header.box = spec.header.box;
+  failed.cause = EndCause::kSetupFailed;
+  const std::uint32_t slot = free_slot();
+  if (fds.size() != 6 || slot == 0 || box_of(spec.header.box) != nullptr) {
+    failed.stage = static_cast<std::uint32_t>(jail::Stage::kLeaseId);
+    failed.errno_value = slot == 0 ? EAGAIN : EINVAL;
+    return say(failed);
+  }
+  jail::BoxFds box_fds{std::move(fds[0]), std::move(fds[1]), std::move(fds[2]),
+                       std::move(fds[3]), std::move(fds[4]), std::move(fds[5])};
+  jail::SetupFailure failure;
+  auto box = jail::Box::make(host_, spec, std::move(box_fds), slot, failure);
+  if (box != nullptr) {
+    boxes_.push_back(std::move(box));
+    return;
+  }
+  failed.stage = static_cast<std::uint32_t>(failure.stage);
+  failed.errno_value =
+      static_cast<std::uint32_t>(failure.error.errno_value != 0 ? failure.error.errno_value : EPERM);
+  say(failed);
+}
+
+void Warden::open_file(const OpenFile& request) {
+  FileOpened answer;
+  answer.header.box = request.header.box;
+  sys::Fd file;
+  const jail::Box* box = box_of(request.header.box);
+  answer.errno_value =
+      static_cast<std::uint32_t>(box == nullptr ? ENOENT : box->open_file(get_text(request.path), file));
+  const int fd = file.get();
+  say(answer, {&fd, file ? 1UL : 0UL});
+}
+
+void Warden::destroy_box(std::uint64_t id) {
+  const auto found =
+      std::find_if(boxes_.begin(), boxes_.end(), [&](const auto& box) { return box->id() == id; });
+  BoxGone gone;
+  gone.header.box = id;
+  if (found == boxes_.end()) {
+    // A box whose set-up failed was undone at once; there is nothing left of it.
+    gone.destroyed = gone.init_reaped = gone.groups_empty = gone.groups_removed = gone.layer_released = 1;
+    return say(gone);
+  }
+  gone = (*found)->destroy(Deadline::in(kDestroyTime));
+  quarantined_ = quarantined_ || gone.destroyed == 0;
+  boxes_.erase(found);
+  say(gone);
+}
+
+// One message of the peer's. False when it has gone or broke the form: then everything ends.
+bool Warden::on_peer() {
+  auto message = sys::receive_message(peer_, kWardenMessageMax);
+  if (!message) return message.error().errno_value == EAGAIN;
+  if (message->end) return false;
+  const auto type = warden_type(message->bytes);
+  if (!type) return false;
+  switch (*type) {
+    case WardenType::kMakeBox: {
+      const auto spec = parse_message<MakeBox>(message->bytes);
+      if (!spec) return false;
+      make_box(*spec, std::move(message->fds));
+      return true;
+    }
+    case WardenType::kEndBox: {
+      const auto request = parse_message<EndBox>(message->bytes);
+      if (!request) return false;
+      if (jail::Box* box = box_of(request->header.box)) box->end(request->cause);
+      return true;
+    }
+    case WardenType::kOpenFile: {
+      const auto request = parse_message<OpenFile>(message->bytes);
+      if (!request) return false;
+      open_file(*request);
+      return true;
+    }
+    case WardenType::kDestroyBox: {
+      const auto request = parse_message<DestroyBox>(message->bytes);
+      if (!request) return false;
+      destroy_box(request->header.box);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+void Warden::report() {
+  for (const auto& box : boxes_) {
+    if (const auto started = box->take_started()) say(*started);
+    if (const auto ended = box->take_ended()) say(*ended);
+  }
+}
+
+void Warden::serve() {
+  std::vector<pollfd> items;
+  for (;;) {
+    items.assign(1, pollfd{peer_.get(), POLLIN, 0});
+    std::optional<Instant> next;
+    for (const auto& box : boxes_) {
+      box->watch(items);
+      if (const auto deadline = box->next_deadline()) next = next ? std::min(*next, *deadline) : *deadline;
+    }
+    const int timeout = next ? Deadline::at(*next).poll_timeout_ms(now()) : -1;
+    if (::poll(items.data(), items.size(), timeout) < 0 && errno != EINTR) break;
+    const Instant at = now();
+    for (const auto& box : boxes_) box->on_events(at);
+    report();
+    if (items.front().revents != 0 && !on_peer()) break;
+  }
+  for (const auto& box : boxes_) {
+    quarantined_ = quarantined_ || box->destroy(Deadline::in(kDestroyTime)).destroyed == 0;
+  }
+  boxes_.clear();
+  // What could not be shown to be gone keeps its record, and its number, for a later look.
+  if (!quarantined_) instance_.release();
+}
+
+constexpr const char* kUsage =
+    "casemate-warden makes boxes for casemate and ends them. It is started by casemate, with its socket as\n"
+    "descriptor 3; there is nothing to run it by hand for.\n"
+    "\n"
+    "  --weaken single-id   boxes share the user's own id\n"
+    "  --weaken no-cgroup   memory, processes and CPU time are limited per process only\n";
+
+int run(int argc, char** argv) {
+  bool single_id = false;
+  bool no_cgroup = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const std::string_view value = i + 1 < argc ? argv[i + 1] : "";
+    if (argument == "--weaken" && value == "single-id") {
+      single_id = true;
+      ++i;
+    } else if (argument == "--weaken" && value == "no-cgroup") {
+      no_cgroup = true;
+      ++i;
+    } else {
+      std::fputs(kUsage, argument == "--help" ? stdout : stderr);
+      return argument == "--help" ? 0 : 2;
+    }
+  }
+  sys::Fd peer(3);
+  if (::fcntl(3, F_SETFD, FD_CLOEXEC) < 0) {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  // stops: a terminal's Ctrl-C from ending the one process that cleans up; and others of the same
+  // user from reaching into it.
+  (void)::setsid();
+  (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  (void)::signal(SIGPIPE, SIG_IGN);
+
+  const auto refuse = [&](const Error& error) {
+    Hello hello;
+    put_text(hello.text, error.message);
+    (void)sys::send_message(peer, bytes_of(hello), {});
+    return 1;
+  };
+  auto directory = jail::runtime_directory(::getenv("XDG_RUNTIME_DIR"));
+  if (!directory) return refuse(directory.error());
+  auto instance = jail::Instance::acquire(*directory);
+  if (!instance) return refuse(instance.error());
+  Warden warden(std::move(peer), std::move(*instance));
+  if (!warden.prepare(single_id, no_cgroup)) return 1;
+  warden.serve();
+  return 0;
+}
+
+}  // namespace
+}  // namespace casemate
+
+int main(int argc, char** argv) { return casemate::run(argc, argv); }

@@ -1,0 +1,230 @@
+#include "doctor_command.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "engine/run.h"
+#include "ensure_image.h"
+#include "host_paths.h"
+#include "json/utf8.h"
+#include "json/writer.h"
+
+namespace casemate {
+namespace {
+
+// One promise, or one rung: is it kept here, and if not, what would help.
+struct Finding {
+  std::string name;
+  bool kept = false;
+  std::string detail;
+  std::string fix;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  casemate doctor            the rungs and promises of this host\n"
+    "  casemate doctor --json     the same for a program\n"
+    "  casemate doctor --inside   what a box sees: environment, mounts, writable paths, descriptors, "
+    "network\n"
+    "\n"
+    "Exit codes: 0 every promise can be kept, 1 one cannot, 2 usage.";
+
+// What the box itself is asked to look at. It prints one section per line of `[name]`.
+constexpr const char* kInsideProgram = R"(import os, socket
+def section(name): print('[' + name + ']')
+section('identity')
+print('uid', os.getuid(), 'gid', os.getgid(), 'groups', os.getgroups(), 'pid', os.getpid(), 'host', os.uname().nodename)
+for line in open('/proc/self/status'):
+    if line.startswith(('Cap', 'NoNewPrivs', 'Seccomp:')): print(line.rstrip().replace('\t', ' '))
+section('environment')
+for name in sorted(os.environ): print(name + '=' + os.environ[name])
+section('mounts')
+for line in open('/proc/self/mountinfo'):
+    before, after = line.rstrip().split(' - ')
+    print(before.split(' ')[4], after.split(' ')[0], before.split(' ')[5])
+section('writable')
+for root, dirs, files in os.walk('/'):
+    if root == '/proc': dirs[:] = []
+    if root in ('/vol', '/tmp', '/dev/shm'): dirs[:] = []
+    if os.access(root, os.W_OK): print(root)
+section('descriptors')
+for fd in sorted(os.listdir('/proc/self/fd'), key=int):
+    try: print(fd, os.readlink('/proc/self/fd/' + fd))
+    except OSError: pass
+section('processes')
+print(' '.join(sorted((p for p in os.listdir('/proc') if p.isdigit()), key=int)))
+section('network')
+for line in open('/proc/self/net/dev') if os.path.exists('/proc/self/net/dev') else []:
+    if ':' in line: print('interface', line.split(':')[0].strip())
+)"
+                                       R"(try:
+    socket.create_connection(('192.0.2.1', 80), 2); print('192.0.2.1: reached')
+except OSError as e: print('192.0.2.1:', e.strerror)
+section('processors and memory')
+print('processors', len(os.sched_getaffinity(0)), 'memory', os.environ.get('CASEMATE_MEMORY_BYTES'))
+)";
+
+const char* cgroup_text(std::uint32_t kind) {
+  switch (kind) {
+    case 1: return "v1";
+    case 2: return "v2";
+    case 3: return "hybrid: limits on v1, lifecycle on v2";
+    default: return "none";
+  }
+}
+
+engine::Request probe(const char* program) {
+  engine::Request request;
+  request.program = program;
+  request.program_name = "probe.py";
+  request.trust = engine::Trust::kTrusted;
+  request.limits.output = mib(1);
+  return request;
+}
+
+class Doctor {
+ public:
+  explicit Doctor(std::string store) : store_(std::move(store)) {}
+
+  // Looks at the host by doing: starts a warden, makes a box, destroys it.
+  std::vector<Finding> examine();
+  // Runs the inside program and prints what it says.
+  int inside();
+
+ private:
+  Result<outcome::Outcome> run(const char* program);
+  std::optional<engine::Engine> engine_;
+  std::string store_;
+};
+
+Result<outcome::Outcome> Doctor::run(const char* program) {
+  if (!engine_) {
+    const engine::Paths parts = TRY(find_parts("casemate-warden"));
+    engine_.emplace(TRY(engine::Engine::start(parts, {})));
+  }
+  TRY(engine_->host());
+  const image::ImageInfo image = TRY(ensure_image("python", store_));
+  auto products = TRY(engine::Products::open({"casemate-out/doctor", false, mib(1)}));
+  return engine_->run(probe(program), {image.digest, image.rootfs()}, products, {});
+}
+
+std::vector<Finding> Doctor::examine() {
+  std::vector<Finding> findings;
+  const auto outcome = run("print(6 * 7)");
+  if (!outcome) {
+    findings.push_back({"rung jail", false, outcome.error().message, "see the line itself"});
+  } else {
+    const bool works = outcome->ending.status == outcome::Status::kOk && outcome->stdout_text.text == "42\n";
+    const auto hello = engine_->host();
+    findings.push_back({"rung jail", works, works ? "a box ran and was destroyed" : outcome->report,
+                        works ? "" : "read the line; `dmesg` may say more"});
+    findings.push_back({"proven teardown", outcome->teardown == outcome::TeardownVerdict::kDestroyed,
+                        outcome->teardown == outcome::TeardownVerdict::kDestroyed
+                            ? "processes reaped, groups removed"
+                            : "something of the box is left",
+                        "end the processes in the control groups named casemate.*"});
+    if (hello) {
+      findings.push_back(
+          {"limits", true, std::string("control groups ") + cgroup_text(hello->cgroup_kind), ""});
+      findings.push_back({"a user of its own for each box", true,
+                          hello->by_root != 0 ? "outside ids from a range that nothing else uses"
+                                              : "subordinate ids of this user",
+                          ""});
+      const bool newest = hello->landlock_abi >= 6;
+      findings.push_back(
+          {"file access decided twice", true,
+           "Landlock ABI " + std::to_string(hello->landlock_abi) +
+               (newest ? ""
+                       : " (signals and abstract sockets are scoped from ABI 6 on; the pid and "
+                         "network namespaces stand alone here)"),
+           ""});
+    }
+  }
+  findings.push_back({"rung gvisor", false, "there is no driver for it in this version",
+                      "use --trust trusted for code that you would review"});
+  findings.push_back({"rung microvm", false,
+                      ::access("/dev/kvm", R_OK | W_OK) == 0
+                          ? "there is no driver for it in this version"
+                          : "there is no driver for it in this version, and no /dev/kvm",
+                      "use --trust trusted for code that you would review"});
+  return findings;
+}
+
+int Doctor::inside() {
+  const auto outcome = run(kInsideProgram);
+  if (!outcome) {
+    std::fprintf(stderr, "casemate doctor: %s\n", json::escape_control(outcome.error().message).c_str());
+    return 1;
+  }
+  std::fputs(json::escape_control(outcome->stdout_text.text).c_str(), stdout);
+  if (outcome->ending.status == outcome::Status::kOk) return 0;
+  std::fputs(json::escape_control(outcome->report).c_str(), stderr);
+  return 1;
+}
+
+void print_json(const std::vector<Finding>& findings, const utsname& host) {
+  json::Writer writer(json::Writer::Style::kPretty);
+  writer.begin_object().field("kernel", host.release).key("findings").begin_array();
+  for (const Finding& finding : findings) {
+    writer.begin_object()
+        .field("name", finding.name)
+        .field("kept", finding.kept)
+        .field("detail", finding.detail);
+    if (!finding.kept) writer.field("fix", finding.fix);
+    writer.end_object();
+  }
+  writer.end_array().end_object();
+  std::puts(std::move(writer).take().c_str());
+}
+
+void print_table(const std::vector<Finding>& findings, const utsname& host) {
+  std::printf("kernel %s, %s\n", host.release, ::geteuid() == 0 ? "as root" : "as an ordinary user");
+  for (const Finding& finding : findings) {
+    std::printf("  %-4s %-32s %s\n", finding.kept ? "yes" : "NO", finding.name.c_str(),
+                json::escape_control(finding.detail).c_str());
+    if (!finding.kept) std::printf("       %-32s fix: %s\n", "", finding.fix.c_str());
+  }
+}
+
+}  // namespace
+
+int doctor_command(int argc, char** argv) {
+  bool inside = false;
+  bool as_json = false;
+  std::string store;
+  CLI::App app("Says what this host gives, promise by promise, and how to fix what is missing.",
+               "casemate doctor");
+  app.footer(kExamples);
+  app.add_flag("--inside", inside, "show what a box sees");
+  app.add_flag("--json", as_json, "one JSON document");
+  app.add_option("--store", store, "image store to use instead of the usual ones");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fprintf(stderr, "casemate doctor: %s; see `casemate doctor --help`\n", error.what());
+    return 2;
+  }
+  Doctor doctor(store);
+  if (inside) return doctor.inside();
+  utsname host{};
+  (void)::uname(&host);
+  const std::vector<Finding> findings = doctor.examine();
+  if (as_json) {
+    print_json(findings, host);
+  } else {
+    print_table(findings, host);
+  }
+  // The rungs that this version has no driver for are said, and are no fault of the host.
+  for (const Finding& finding : findings) {
+    if (!finding.kept && finding.name != "rung gvisor" && finding.name != "rung microvm") return 1;
+  }
+  return 0;
+}
+
+}  // namespace casemate

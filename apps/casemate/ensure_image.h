@@ -1,0 +1,16 @@
+// The image of a run: found in the stores, or made on first use.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "image/store.h"
+
+namespace casemate {
+
+// `store`: one store to use instead of the usual ones; may be empty. The default image is built, with
+// progress on standard error, when no store has it.
+// Errors: invalid, not_found (another name), unavailable (it cannot be built, the store is damaged).
+Result<image::ImageInfo> ensure_image(const std::string& name, const std::string& store);
+
+}  // namespace casemate

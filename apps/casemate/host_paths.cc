@@ -1,0 +1,25 @@
+#include "host_paths.h"
+
+#include <unistd.h>
+
+namespace casemate {
+
+Result<engine::Paths> find_parts(const char* warden_name) {
+  std::string self(4096, '\0');
+  const ssize_t size = ::readlink("/proc/self/exe", self.data(), self.size());
+  if (size <= 0) return fail_errno("find this program through /proc");
+  self.resize(static_cast<std::size_t>(size));
+  const std::string directory = self.substr(0, self.rfind('/'));
+  engine::Paths paths;
+  paths.warden = directory + "/" + warden_name;
+  paths.guest_tree = directory + "/../share/casemate/guest";
+  for (const std::string& path : {paths.warden, paths.guest_tree}) {
+    if (::access(path.c_str(), F_OK) != 0) {
+      return fail(ErrorCode::kUnavailable,
+                  "a part of casemate is missing: " + path + "; build or install it again");
+    }
+  }
+  return paths;
+}
+
+}  // namespace casemate

@@ -1,0 +1,15 @@
+// Where the parts of an uninstalled or installed casemate are, seen from this program.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "engine/run.h"
+
+namespace casemate {
+
+// DIR/casemate-warden and DIR/../share/casemate/guest, DIR being where this program is.
+// Errors: unavailable (a part is missing: the message names it).
+Result<engine::Paths> find_parts(const char* warden_name);
+
+}  // namespace casemate

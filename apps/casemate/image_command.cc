@@ -1,0 +1,341 @@
+#include "image_command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "image/build.h"
+#include "image/recipe.h"
+#include "image/store.h"
+
+namespace casemate {
+namespace {
+
+constexpr int kExitOk = 0;
+constexpr int kExitFault = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitUnavailable = 4;
+constexpr std::size_t kFaultsShownMax = 100;
+constexpr milliseconds kRedrawSpan{100};
+
+// On a terminal one line that is drawn again and again; elsewhere one line per stage. On standard error, so
+// that standard output has the answer alone.
+class TerminalProgress final : public image::Progress {
+ public:
+  TerminalProgress() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+  TerminalProgress(const TerminalProgress&) = delete;
+  TerminalProgress& operator=(const TerminalProgress&) = delete;
+  ~TerminalProgress() override { clear(); }
+
+  void stage(std::string_view what) override {
+    stage_ = what;
+    drawn_at_ = {};
+    if (terminal_) {
+      advance(0, 0);
+    } else {
+      std::fprintf(stderr, "%s\n", stage_.c_str());
+    }
+  }
+
+  void advance(std::uint64_t done, std::uint64_t total) override {
+    if (!terminal_ || now() - drawn_at_ < kRedrawSpan) return;
+    drawn_at_ = now();
+    constexpr std::uint64_t kWidth = 30;
+    const std::uint64_t filled = total == 0 ? 0 : kWidth * done / total;
+    std::string bar(filled, '#');
+    bar.resize(kWidth, '.');
+    std::fprintf(stderr, "\r\033[K[%s] %3llu %% %s", bar.c_str(),
+                 static_cast<unsigned long long>(total == 0 ? 0 : 100 * done / total), stage_.c_str());
+    std::fflush(stderr);
+  }
+
+  void note(std::string_view line) override {
+    clear();
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+  }
+
+ private:
+  void clear() const {
+    if (terminal_) std::fputs("\r\033[K", stderr);
+  }
+
+  bool terminal_;
+  std::string stage_;
+  Instant drawn_at_;
+};
+
+int report(const Error& error) {
+  std::fprintf(stderr, "casemate image: %s\n", error.message.c_str());
+  return error.code == ErrorCode::kInvalid ? kExitUsage : kExitUnavailable;
+}
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out.append("\\").push_back(c);
+    } else if (byte < 0x20 || byte >= 0x7f) {
+      std::array<char, 8> buffer{};
+      std::snprintf(buffer.data(), buffer.size(), "\\u%04x", byte);
+      out.append(buffer.data());
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out + "\"";
+}
+
+std::string utc(std::int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  std::array<char, 32> buffer{};
+  if (::gmtime_r(&time, &parts) == nullptr) return "?";
+  (void)std::strftime(buffer.data(), buffer.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);  // it fits
+  return buffer.data();
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+struct Arguments {
+  std::string store;
+  std::string name = "python";
+  bool force = false;
+  bool json = false;
+  bool quick = false;
+};
+
+std::vector<std::string> stores_to_search(const Arguments& arguments) {
+  if (!arguments.store.empty()) return {arguments.store};
+  return image::store_paths(::geteuid() == 0, environment("XDG_DATA_HOME"), environment("HOME"));
+}
+
+struct Found {
+  image::Store store;
+  image::ImageInfo info;
+};
+
+// In the first store that has it. A store that is not there is passed over while there is another.
+Result<Found> find(const Arguments& arguments) {
+  Error last;
+  for (const std::string& path : stores_to_search(arguments)) {
+    auto store = image::Store::open(path, image::StoreMode::kRead);
+    if (!store) {
+      last = store.error();
+      continue;
+    }
+    auto info = store->find(arguments.name);
+    if (info) return Found{std::move(*store), std::move(*info)};
+    last = info.error();
+    if (last.code != ErrorCode::kNotFound) break;
+  }
+  return tl::unexpected<Error>(std::move(last));
+}
+
+unsigned threads() { return std::clamp(std::thread::hardware_concurrency(), 1U, 4U); }
+
+int run_build(const Arguments& arguments) {
+  image::Recipe recipe = image::python_recipe();
+  if (arguments.name != recipe.name) {
+    return report(fail(ErrorCode::kInvalid,
+                       "there is no recipe '" + arguments.name + "'; the one that there is: " + recipe.name)
+                      .value());
+  }
+  const Instant start = now();
+  const auto store = image::Store::open(stores_to_search(arguments).front(), image::StoreMode::kWrite);
+  if (!store) return report(store.error());
+  image::BuildOptions options;
+  options.force = arguments.force;
+  options.threads = threads();
+  options.now_s =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count();
+  const auto built = [&] {
+    TerminalProgress progress;
+    return image::build(*store, recipe, options, progress);
+  }();
+  if (!built) return report(built.error());
+  const double seconds = std::chrono::duration<double>(now() - start).count();
+  std::printf("%s %s\n%s, %llu files, %zu packages, %s in %.1f s\n", built->about.name.c_str(),
+              built->image.digest.c_str(), format_bytes(Bytes{built->about.size_bytes}).c_str(),
+              static_cast<unsigned long long>(built->about.files), built->about.packages.size(),
+              built->reused ? "up to date, checked" : "built", seconds);
+  return kExitOk;
+}
+
+int run_list(const Arguments& arguments) {
+  bool opened = false;
+  Error last;
+  std::vector<image::ListedImage> images;
+  for (const std::string& path : stores_to_search(arguments)) {
+    const auto store = image::Store::open(path, image::StoreMode::kRead);
+    if (!store) {
+      last = store.error();
+      continue;
+    }
+    auto found = store->list();
+    if (!found) return report(found.error());
+    opened = true;
+    for (auto& item : *found) images.push_back(std::move(item));
+  }
+  if (!opened) return report(last);
+  if (images.empty()) std::fprintf(stderr, "no images; make one with: casemate image build\n");
+  for (const image::ListedImage& item : images) {
+    if (!item.about) {
+      std::printf("%-12s damaged: %s\n", item.info.name.c_str(), item.fault.c_str());
+      continue;
+    }
+    std::printf("%-12s %s  %8s  %s\n", item.info.name.c_str(), item.info.digest.c_str(),
+                format_bytes(Bytes{item.about->size_bytes}).c_str(), utc(item.about->created_s).c_str());
+  }
+  return kExitOk;
+}
+
+void print_json(const image::ImageInfo& info, const image::About& about) {
+  std::string out =
+      "{\"name\":" + json_string(about.name) + ",\"digest\":" + json_string(info.digest) +
+      ",\"rootfs\":" + json_string(info.rootfs()) + ",\"recipe\":" + json_string(about.recipe) +
+      ",\"created\":" + json_string(utc(about.created_s)) + ",\"files\":" + std::to_string(about.files) +
+      ",\"directories\":" + std::to_string(about.directories) + ",\"links\":" + std::to_string(about.links) +
+      ",\"size_bytes\":" + std::to_string(about.size_bytes) + ",\"python\":" + json_string(about.python) +
+      ",\"packages\":[";
+  const char* comma = "";
+  for (const auto& package : about.packages) {
+    out += std::exchange(comma, ",");
+    out += "{\"name\":" + json_string(package.name) + ",\"version\":" + json_string(package.version) +
+           ",\"architecture\":" + json_string(package.architecture) + "}";
+  }
+  out += "],\"modules\":[";
+  comma = "";
+  for (const auto& module : about.modules) out += std::exchange(comma, ",") + json_string(module);
+  out += "],\"omitted\":[";
+  comma = "";
+  for (const auto& omitted : about.omitted) {
+    out += std::exchange(comma, ",");
+    out += "{\"path\":" + json_string(omitted.path) + ",\"package\":" + json_string(omitted.package) + "}";
+  }
+  std::printf("%s]}\n", out.c_str());
+}
+
+int run_inspect(const Arguments& arguments) {
+  const auto found = find(arguments);
+  if (!found) return report(found.error());
+  const auto about = found->store.about(found->info);
+  if (!about) return report(about.error());
+  if (arguments.json) {
+    print_json(found->info, *about);
+    return kExitOk;
+  }
+  std::printf("name     %s\ndigest   %s\nrootfs   %s\nmade     %s\nsize     %s in %llu files\n",
+              about->name.c_str(), found->info.digest.c_str(), found->info.rootfs().c_str(),
+              utc(about->created_s).c_str(), format_bytes(Bytes{about->size_bytes}).c_str(),
+              static_cast<unsigned long long>(about->files));
+  if (!about->python.empty()) std::printf("python   %s\n", about->python.c_str());
+  for (const auto& omitted : about->omitted) {
+    std::printf("omitted  %s of %s: edited or removed where the image was built\n", omitted.path.c_str(),
+                omitted.package.c_str());
+  }
+  std::printf("\npackages\n");
+  for (const auto& package : about->packages)
+    std::printf("  %-28s %s\n", package.name.c_str(), package.version.c_str());
+  std::printf("\nPython modules that can be imported (any other is absent)\n ");
+  std::size_t column = 1;
+  for (const std::string& module : about->modules) {
+    if (column + module.size() + 1 > 100) {
+      std::printf("\n ");
+      column = 1;
+    }
+    std::printf(" %s", module.c_str());
+    column += module.size() + 1;
+  }
+  std::printf("\n");
+  return kExitOk;
+}
+
+int run_verify(const Arguments& arguments) {
+  const auto found = find(arguments);
+  if (!found) return report(found.error());
+  const auto checked = [&] {
+    TerminalProgress progress;
+    return found->store.verify(found->info, arguments.quick ? image::Depth::kQuick : image::Depth::kFull,
+                               threads(), progress);
+  }();
+  if (!checked) return report(checked.error());
+  const auto& faults = checked->faults;
+  for (std::size_t i = 0; i < faults.size() && i < kFaultsShownMax; ++i) {
+    std::printf("%-8s %s%s%s\n", image::fault_kind_name(faults[i].kind),
+                image::escape(faults[i].path).c_str(), faults[i].detail.empty() ? "" : ": ",
+                faults[i].detail.c_str());
+  }
+  if (faults.size() > kFaultsShownMax) std::printf("… and %zu more\n", faults.size() - kFaultsShownMax);
+  if (!checked->ok()) {
+    std::fprintf(stderr, "casemate image: %s has %zu faults; rebuild it with: casemate image build --force\n",
+                 found->info.digest.c_str(), faults.size());
+    return kExitFault;
+  }
+  std::printf("%s: %llu files, %s: no fault%s\n", found->info.digest.c_str(),
+              static_cast<unsigned long long>(checked->files), format_bytes(Bytes{checked->bytes}).c_str(),
+              arguments.quick ? " (content not read)" : "");
+  return kExitOk;
+}
+
+CLI::App* add_command(CLI::App& app, const char* name, const char* what, const char* examples,
+                      Arguments& arguments) {
+  CLI::App* command = app.add_subcommand(name, what);
+  command->add_option("--store", arguments.store,
+                      "directory of images (default: /var/lib/casemate/images for root, else "
+                      "$XDG_DATA_HOME/casemate/images)");
+  command->footer(std::string("Examples:\n") + examples);
+  return command;
+}
+
+}  // namespace
+
+int image_command(int argc, char** argv) {
+  CLI::App app("Build, list, inspect and verify the images that boxes run in.", "casemate image");
+  app.require_subcommand(1);
+  Arguments arguments;
+  CLI::App* build =
+      add_command(app, "build", "Build an image from the Debian packages installed here",
+                  "  casemate image build\n  casemate image build --store /srv/images python", arguments);
+  build->add_option("name", arguments.name, "recipe (default: python)");
+  build->add_flag("--force", arguments.force,
+                  "build even if the image is up to date; replaces a damaged one");
+  CLI::App* list = add_command(app, "list", "List the images", "  casemate image list", arguments);
+  CLI::App* inspect =
+      add_command(app, "inspect", "Show an image's packages and Python modules",
+                  "  casemate image inspect python\n  casemate image inspect python --json", arguments);
+  inspect->add_option("name", arguments.name, "name or digest")->required();
+  inspect->add_flag("--json", arguments.json, "print one JSON object");
+  CLI::App* verify =
+      add_command(app, "verify", "Compare every file with the image's digest; exit 1 on a fault",
+                  "  casemate image verify python\n  casemate image verify python --quick", arguments);
+  verify->add_option("name", arguments.name, "name or digest")->required();
+  verify->add_flag("--quick", arguments.quick,
+                   "compare names, types, modes and sizes; do not read the files");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  if (build->parsed()) return run_build(arguments);
+  if (list->parsed()) return run_list(arguments);
+  if (inspect->parsed()) return run_inspect(arguments);
+  return run_verify(arguments);
+}
+
+}  // namespace casemate

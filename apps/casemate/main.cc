@@ -1,0 +1,44 @@
+// casemate: the command line. Parses, builds the parts, runs.
+#include <csignal>
+#include <cstdio>
+#include <string_view>
+
+#include "doctor_command.h"
+#include "image_command.h"
+#include "run_command.h"
+
+namespace {
+
+constexpr const char* kUsage =
+    "casemate runs a program that nobody reviewed in a box of its own.\n"
+    "\n"
+    "  casemate run PROGRAM      run a Python program in a fresh box\n"
+    "  casemate doctor           what this host gives, promise by promise, and how to fix what is missing\n"
+    "  casemate image COMMAND    build, list, inspect and verify the images that boxes run in\n"
+    "\n"
+    "Examples:\n"
+    "  casemate run --trust trusted analysis.py\n"
+    "  echo 'print(6 * 7)' | casemate run --trust trusted -\n"
+    "  casemate run --trust trusted --file sales.csv --out results report.py\n"
+    "\n"
+    "`casemate COMMAND --help` says more.\n";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  const std::string_view command = argc > 1 ? argv[1] : "--help";
+  if (command == "run") return casemate::run_command(argc - 1, argv + 1);
+  if (command == "doctor") return casemate::doctor_command(argc - 1, argv + 1);
+  if (command == "image") return casemate::image_command(argc - 1, argv + 1);
+  if (command == "--help" || command == "-h" || command == "help") {
+    std::fputs(kUsage, stdout);
+    return argc > 1 ? 0 : 2;
+  }
+  if (command == "--version") {
+    std::puts("casemate 0.1.0");
+    return 0;
+  }
+  std::fprintf(stderr, "casemate: there is no command '%s'; `casemate --help` lists them\n", argv[1]);
+  return 2;
+}

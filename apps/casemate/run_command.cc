@@ -1,0 +1,332 @@
+#include "run_command.h"
+
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/duration.h"
+#include "engine/run.h"
+#include "ensure_image.h"
+#include "host_paths.h"
+#include "json/utf8.h"
+#include "run_output.h"
+
+namespace casemate {
+namespace {
+
+constexpr std::size_t kStdinMax = 64 << 20;
+
+// What the command line said, before it is checked.
+struct Options {
+  std::string file;
+  std::string code;
+  std::vector<std::string> arguments;
+  std::string language = "python";
+  std::string image = "python";
+  std::string store;
+  std::string isolation = "auto";
+  std::string trust = "untrusted";
+  std::vector<std::string> weaken;
+  bool below_floor = false;
+  std::string memory, cpu_time, wall, disk, file_size, output;
+  double cpus = -1;
+  std::int64_t pids = -1, open_files = -1;
+  std::vector<std::string> files, artifacts, environment;
+  std::string out;
+  std::string stdin_file;
+  bool json = false;
+  bool quiet = false;
+#ifdef CASEMATE_TEST_HOOKS
+  std::uint64_t walls_off = 0;
+  std::uint32_t fail_stage = 0;
+#endif
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  casemate run --trust trusted analysis.py -- --year 2026\n"
+    "  casemate run --trust trusted -c 'print(6 * 7)'\n"
+    "  cat program.py | casemate run --trust trusted --json -\n"
+    "  casemate run --trust trusted --file sales.csv --file rates.json:in/rates.json --out results "
+    "report.py\n"
+    "  casemate run --trust trusted --memory 1GiB --wall 2m --cpus 2 heavy.py\n"
+    "\n"
+    "The program finds its input files below /work, which is its working directory, and leaves products\n"
+    "with `casemate.artifact(path, summary=...)` or plt.show(); they are copied to --out DIR.\n"
+    "\n"
+    "Trust: a request is untrusted unless it says otherwise, and untrusted code needs a stronger rung than\n"
+    "the jail, which is the only one yet.\n"
+    "  --trust trusted      you would review this code yourself: the jail will do\n"
+    "  --allow-below-floor  run it in the jail although its trust asks for more; the outcome shows it\n"
+    "\n"
+    "Exit codes: 0 ok, 1 the program's own failure, 2 usage, 3 refused, 4 unavailable, 5 a limit, 6 "
+    "cancelled.";
+
+void describe(CLI::App& app, Options& options) {
+  app.footer(kExamples);
+  app.add_option("PROGRAM", options.file, "a file with the program, or - for standard input");
+  app.add_option("-c", options.code, "the program itself");
+  app.add_option("--language", options.language, "python (the only one yet)");
+  app.add_option("--image", options.image, "name or digest of the image");
+  app.add_option("--store", options.store, "image store to use instead of the usual ones");
+  app.add_option("--isolation", options.isolation, "auto or jail");
+  app.add_option("--trust", options.trust, "trusted, untrusted (the default) or hostile");
+  app.add_flag("--allow-below-floor", options.below_floor, "accept a weaker rung than the trust asks for");
+  app.add_option("--weaken", options.weaken, "accept a named weakening: single-id, no-cgroup");
+  app.add_option("--memory", options.memory, "memory (512MiB)");
+  app.add_option("--cpus", options.cpus, "processors (1)");
+  app.add_option("--cpu-time", options.cpu_time, "CPU time (20s)");
+  app.add_option("--wall", options.wall, "wall-clock time (30s)");
+  app.add_option("--disk", options.disk, "writable space (256MiB)");
+  app.add_option("--file-size", options.file_size, "size of one file (as --disk)");
+  app.add_option("--pids", options.pids, "processes and threads (128)");
+  app.add_option("--open-files", options.open_files, "descriptors of one process (256)");
+  app.add_option("--output", options.output,
+                 "kept of stdout and of stderr (64KiB); 64 times it ends the run");
+  app.add_option("--file", options.files, "input file, SRC or SRC:DEST below /work");
+  app.add_option("--artifact", options.artifacts, "a path below /work that is a product");
+  app.add_option("--out", options.out, "directory for products (casemate-out/RUN when there are any)");
+  app.add_option("--env", options.environment, "NAME=VALUE for the program");
+  app.add_option("--stdin", options.stdin_file, "file that the program reads as its standard input");
+  app.add_flag("--json", options.json, "one JSON document on standard output, after the proof of teardown");
+  app.add_flag("--quiet", options.quiet, "nothing but the program's own output");
+#ifdef CASEMATE_TEST_HOOKS
+  app.add_option("--test-walls-off", options.walls_off, "bits of frame::Wall");
+  app.add_option("--test-fail-stage", options.fail_stage, "number of a jail::Stage");
+#endif
+}
+
+Result<std::string> read_input(const std::string& path, std::size_t most, const char* what) {
+  if (path.find('\0') != std::string::npos)
+    return fail(ErrorCode::kInvalid, std::string(what) + "'s path has a NUL byte");
+  sys::Fd file;
+  if (path == "-") {
+    file = sys::Fd(::dup(STDIN_FILENO));
+  } else {
+    auto opened = sys::open_at(AT_FDCWD, path, O_RDONLY);
+    if (!opened)
+      return fail(ErrorCode::kInvalid, std::string(what) + " cannot be read: " + opened.error().message);
+    file = std::move(*opened);
+    struct stat status {};
+    if (::fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
+      return fail(ErrorCode::kInvalid, "'" + path + "' is a directory; name the file with the program");
+    }
+  }
+  auto content = sys::read_file(file, most);
+  if (!content && content.error().code == ErrorCode::kExhausted) {
+    return fail(ErrorCode::kInvalid, std::string(what) + " is larger than " + format_bytes(Bytes{most}) +
+                                         "; pass data with --file instead");
+  }
+  return content;
+}
+
+Result<engine::Trust> parse_trust(const std::string& text) {
+  for (const auto trust : {engine::Trust::kTrusted, engine::Trust::kUntrusted, engine::Trust::kHostile}) {
+    if (text == engine::trust_name(trust)) return trust;
+  }
+  return fail(ErrorCode::kInvalid, "--trust takes trusted, untrusted or hostile, not '" + text + "'");
+}
+
+Result<engine::Isolation> parse_isolation(const std::string& text) {
+  using engine::Isolation;
+  for (const auto rung : {Isolation::kAuto, Isolation::kJail, Isolation::kGvisor, Isolation::kMicrovm}) {
+    if (text == engine::isolation_name(rung)) return rung;
+  }
+  return fail(ErrorCode::kInvalid, "--isolation takes auto, jail, gvisor or microvm, not '" + text + "'");
+}
+
+Result<void> parse_limits(const Options& options, engine::Request& request) {
+  box::Limits& limits = request.limits;
+  outcome::LimitValues& requested = request.requested;
+  const auto amount = [](const std::string& text, Bytes& to,
+                         std::optional<std::uint64_t>& asked) -> Result<void> {
+    if (text.empty()) return {};
+    to = TRY(parse_bytes(text));
+    asked = to.count;
+    return {};
+  };
+  const auto span = [](const std::string& text, milliseconds& to,
+                       std::optional<std::uint64_t>& asked) -> Result<void> {
+    if (text.empty()) return {};
+    to = TRY(parse_duration(text));
+    asked = static_cast<std::uint64_t>(to.count());
+    return {};
+  };
+  const auto count = [](std::int64_t number, const char* name, std::uint32_t& to,
+                        std::optional<std::uint64_t>& asked) -> Result<void> {
+    if (number == -1) return {};
+    if (number < 0 || number > 1'000'000)
+      return fail(ErrorCode::kInvalid, std::string(name) + " is out of range");
+    to = static_cast<std::uint32_t>(number);
+    asked = to;
+    return {};
+  };
+  TRY(amount(options.memory, limits.memory, requested.memory_bytes));
+  TRY(amount(options.disk, limits.disk, requested.disk_bytes));
+  limits.file_size = limits.disk;
+  TRY(amount(options.file_size, limits.file_size, requested.file_size_bytes));
+  TRY(amount(options.output, limits.output, requested.output_bytes));
+  TRY(span(options.wall, limits.wall, requested.wall_ms));
+  TRY(span(options.cpu_time, limits.cpu_time, requested.cpu_time_ms));
+  TRY(count(options.pids, "--pids", limits.pids, requested.pids));
+  TRY(count(options.open_files, "--open-files", limits.open_files, requested.open_files));
+  if (options.cpus != -1) {
+    if (!(options.cpus >= 0 && options.cpus <= 4096))
+      return fail(ErrorCode::kInvalid, "--cpus is out of range");
+    limits.cpus_milli = static_cast<std::uint32_t>(options.cpus * 1000);
+    requested.cpus = options.cpus;
+  }
+  return {};
+}
+
+// SRC or SRC:DEST; DEST is below /work and defaults to SRC's last component.
+Result<engine::InputFile> parse_input_file(const std::string& text) {
+  std::string source = text;
+  std::string destination;
+  if (::access(text.c_str(), F_OK) != 0) {
+    if (const std::size_t colon = text.rfind(':'); colon != std::string::npos) {
+      source = text.substr(0, colon);
+      destination = text.substr(colon + 1);
+      if (destination.starts_with("/work/")) destination = destination.substr(6);
+    }
+  }
+  if (destination.empty()) destination = source.substr(source.rfind('/') + 1);
+  engine::InputFile file;
+  file.path = destination;
+  auto opened = sys::open_at(AT_FDCWD, source, O_RDONLY | O_NONBLOCK);
+  if (!opened)
+    return fail(ErrorCode::kInvalid, "--file '" + source + "' cannot be read: " + opened.error().message);
+  struct stat status {};
+  if (::fstat(opened->get(), &status) < 0) return fail_errno("look at " + source);
+  if (!S_ISREG(status.st_mode))
+    return fail(ErrorCode::kInvalid, "--file '" + source + "' is not a regular file");
+  file.source = std::move(*opened);
+  return file;
+}
+
+Result<engine::Request> make_request(const Options& options) {
+  engine::Request request;
+  if (options.language != "python") {
+    return fail(ErrorCode::kInvalid, "--language takes python, not '" + options.language + "'");
+  }
+  if (!options.code.empty() && !options.file.empty()) {
+    return fail(ErrorCode::kInvalid, "give either -c CODE or a PROGRAM, not both");
+  }
+  if (!options.code.empty()) {
+    request.program = options.code;
+  } else if (!options.file.empty()) {
+    request.program = TRY(read_input(options.file, kProgramMax.count, "the program"));
+    if (options.file != "-") request.program_name = options.file.substr(options.file.rfind('/') + 1);
+  } else {
+    return fail(ErrorCode::kInvalid,
+                "there is no program: name a file, use -c CODE, or - for standard input");
+  }
+  request.arguments = options.arguments;
+  request.environment = options.environment;
+  if (!options.stdin_file.empty())
+    request.stdin_bytes = TRY(read_input(options.stdin_file, kStdinMax, "--stdin"));
+  for (const std::string& text : options.files) request.files.push_back(TRY(parse_input_file(text)));
+  request.artifacts = options.artifacts;
+  request.trust = TRY(parse_trust(options.trust));
+  request.isolation = TRY(parse_isolation(options.isolation));
+  request.weakenings.below_floor = options.below_floor;
+  for (const std::string& name : options.weaken) {
+    if (name == "single-id") {
+      request.weakenings.single_id = true;
+    } else if (name == "no-cgroup") {
+      request.weakenings.no_cgroup = true;
+    } else {
+      return fail(ErrorCode::kInvalid, "--weaken takes single-id or no-cgroup, not '" + name + "'");
+    }
+  }
+  TRY(parse_limits(options, request));
+#ifdef CASEMATE_TEST_HOOKS
+  request.walls_off = options.walls_off;
+  request.fail_stage = options.fail_stage;
+#endif
+  TRY(engine::check_request(request));
+  return request;
+}
+
+int usage_error(const Error& error) {
+  std::fprintf(stderr, "casemate run: %s\n", json::escape_control(error.message).c_str());
+  return outcome::kExitUsage;
+}
+
+#ifdef CASEMATE_TEST_HOOKS
+constexpr const char* kWardenName = "casemate-warden-test";
+#else
+constexpr const char* kWardenName = "casemate-warden";
+#endif
+
+int run_request(engine::Request request, const Options& options) {
+  const RunOutput output({options.json, options.quiet});
+  if (const auto refusal = engine::floor_refusal(request)) {
+    return output.finish(engine::refused_outcome(request, outcome::Reason::kIsolationUnavailable, *refusal));
+  }
+  const bool named_out = !options.out.empty();
+  auto products = engine::Products::open(
+      {named_out ? options.out : "casemate-out/" + default_out_name(), named_out, gib(1)});
+  if (!products) return usage_error(products.error());
+
+  // Ctrl-C ends the box and says so: from here on it is a message and not a signal.
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGINT);
+  sigaddset(&stop, SIGTERM);
+  sigaddset(&stop, SIGHUP);
+  (void)::sigprocmask(SIG_BLOCK, &stop, nullptr);
+  const sys::Fd cancel(::signalfd(-1, &stop, SFD_CLOEXEC));
+
+  const auto unavailable = [&](outcome::Reason reason, const Error& error) {
+    return output.finish(engine::refused_outcome(request, reason, error.message));
+  };
+  const auto parts = find_parts(kWardenName);
+  if (!parts) return unavailable(outcome::Reason::kSandboxUnavailable, parts.error());
+  auto engine = engine::Engine::start(*parts, request.weakenings);
+  if (!engine) return unavailable(outcome::Reason::kSandboxUnavailable, engine.error());
+  const auto image = ensure_image(options.image, options.store);
+  if (!image) {
+    if (image.error().code == ErrorCode::kInvalid || image.error().code == ErrorCode::kNotFound) {
+      return usage_error(image.error());
+    }
+    return unavailable(outcome::Reason::kImageUnavailable, image.error());
+  }
+  engine::Hooks hooks;
+  hooks.cancel = &cancel;
+  hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
+  return output.finish(engine->run(std::move(request), {image->digest, image->rootfs()}, *products, hooks));
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+  // What follows `--` is the program's, whatever it looks like.
+  int own = 1;
+  while (own < argc && std::string(argv[own]) != "--") ++own;
+  Options options;
+  for (int i = own + 1; i < argc; ++i) options.arguments.emplace_back(argv[i]);
+  CLI::App app("Runs a program in a fresh box and says how it ended.", "casemate run");
+  describe(app, options);
+  try {
+    app.parse(own, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::fprintf(stderr, "casemate run: %s; see `casemate run --help`\n", error.what());
+    return outcome::kExitUsage;
+  }
+  auto request = make_request(options);
+  if (!request) return usage_error(request.error());
+  return run_request(std::move(*request), options);
+}
+
+}  // namespace casemate

@@ -1,0 +1,136 @@
+#include "run_output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include "crypto/random.h"
+#include "json/utf8.h"
+#include "sys/fd.h"
+
+namespace casemate {
+namespace {
+
+using outcome::Outcome;
+using outcome::Status;
+
+// To a descriptor that may be a slow terminal or a pipe that nobody reads any more: what cannot be
+// written is dropped, the run goes on.
+void write_out(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+const char* color_of(Status status) {
+  switch (status) {
+    case Status::kOk: return "\033[32m";
+    case Status::kError: return "\033[31m";
+    case Status::kLimit:
+    case Status::kCancelled: return "\033[33m";
+    case Status::kRefused:
+    case Status::kUnavailable: return "\033[35m";
+  }
+  return "";
+}
+
+}  // namespace
+
+RunOutput::RunOutput(Options options)
+    : options_(options),
+      stdout_terminal_(::isatty(STDOUT_FILENO) == 1),
+      stderr_terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+void RunOutput::live(outcome::Stream stream, std::string_view bytes) const {
+  if (options_.json) return;
+  const bool out = stream == outcome::Stream::kStdout;
+  const int fd = out ? STDOUT_FILENO : STDERR_FILENO;
+  if (out ? stdout_terminal_ : stderr_terminal_) {
+    write_out(fd, json::escape_control(json::to_text(bytes).text));
+  } else {
+    write_out(fd, bytes);
+  }
+}
+
+void RunOutput::summary(const Outcome& outcome) const {
+  const outcome::Ending& ending = outcome.ending;
+  std::string text;
+  if (outcome.result) {
+    for (const auto& [type, value] : *outcome.result) {
+      if (type == "text/plain") write_out(STDOUT_FILENO, value + "\n");
+    }
+  }
+  if (ending.exception) {
+    text += ending.exception->rendered.value_or(ending.exception->type + ": " + ending.exception->message);
+    if (text.empty() || text.back() != '\n') text += "\n";
+    for (const std::string& hint : ending.exception->hints) text += "  " + hint + "\n";
+  }
+  for (const outcome::Artifact& artifact : outcome.artifacts) {
+    text += "[artifact] ";
+    text += artifact.state == outcome::ArtifactState::kStored
+                ? artifact.uri
+                : artifact.name + " (" + artifact.description + ")";
+    if (!artifact.summary.empty()) text += "  \"" + artifact.summary + "\"";
+    text += "\n";
+  }
+  std::string line;
+  if (ending.status == Status::kOk) {
+    line = "ok";
+  } else {
+    line = outcome::status_name(ending.status);
+    if (ending.limit) {
+      line += std::string(": ") + outcome::limit_name(ending.limit->name) + " limit of " +
+              outcome::limit_amount(ending.limit->name, ending.limit->ceiling) + " reached. " +
+              ending.limit->advice;
+    } else if (ending.reason) {
+      line += std::string(": ") + outcome::reason_name(ending.reason->code) + ": " + ending.reason->message;
+    } else if (ending.signal) {
+      line += ": killed by " + outcome::signal_name(*ending.signal);
+    } else if (ending.exit_code) {
+      line += ": exit code " + std::to_string(*ending.exit_code);
+    }
+  }
+  for (const outcome::MetLimit& met : ending.limits_met) {
+    line += std::string(" (met the ") + outcome::limit_name(met.name) + " limit of " +
+            outcome::limit_amount(met.name, met.ceiling) + ")";
+  }
+  if (outcome.below_floor) line += " (below the floor that its trust asks for)";
+  if (outcome.teardown == outcome::TeardownVerdict::kQuarantined)
+    line += " (the box is quarantined: see `casemate doctor`)";
+  text = json::escape_control(text);
+  const std::string shown = json::escape_control(line);
+  const bool plain_ok = ending.status == Status::kOk && ending.limits_met.empty() && !outcome.below_floor &&
+                        outcome.teardown != outcome::TeardownVerdict::kQuarantined;
+  if (!plain_ok) {
+    text += stderr_terminal_ ? std::string(color_of(ending.status)) + "casemate: " + shown + "\033[0m\n"
+                             : "casemate: " + shown + "\n";
+  }
+  write_out(STDERR_FILENO, text);
+}
+
+int RunOutput::finish(const Outcome& outcome) const {
+  if (options_.json) {
+    write_out(STDOUT_FILENO, outcome::write_json(outcome) + "\n");
+  } else if (!options_.quiet || outcome.ending.status == Status::kRefused ||
+             outcome.ending.status == Status::kUnavailable) {
+    summary(outcome);
+  }
+  return outcome::exit_code(outcome);
+}
+
+std::string default_out_name() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  (void)::gmtime_r(&seconds, &parts);
+  std::array<char, 32> stamp{};
+  (void)std::strftime(stamp.data(), stamp.size(), "%Y%m%d-%H%M%S", &parts);
+  return std::string(stamp.data()) + "-" + crypto::random_hex(3);
+}
+
+}  // namespace casemate

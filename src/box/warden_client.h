@@ -1,0 +1,69 @@
+// The engine's end of the warden's protocol: starts a private warden and talks to it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "box/spec.h"
+#include "frame/warden.h"
+#include "sys/fd.h"
+#include "sys/process.h"
+
+namespace casemate::box {
+
+struct WardenOptions {
+  std::string program;  // path of casemate-warden
+  Weakenings weakenings;
+};
+
+// The descriptors that a box gets; all owned by the caller, who closes his copies after make_box().
+struct BoxEnds {
+  int image = -1, guest = -1;  // directories
+  int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control = -1;
+};
+
+using WardenEvent = std::variant<std::monostate, frame::BoxStarted, frame::BoxEnded>;
+
+// A private warden, one per engine. One thread. Its destructor closes the socket, which makes the
+// warden destroy every box and clean up, and waits for that.
+class WardenClient {
+ public:
+  // Starts the program and returns at once; hello() waits for its word.
+  static Result<WardenClient> start(const WardenOptions& options);
+  // What the host gives. Where an ordinary user lacks a delegated control group and has a systemd user
+  // manager, the warden is started again in a scope of its own.
+  // Errors: unavailable (boxes cannot be made here: the message says why and what to do), deadline.
+  Result<frame::Hello> hello(Deadline deadline);
+
+  WardenClient(WardenClient&&) noexcept = default;
+  WardenClient& operator=(WardenClient&&) = delete;
+  ~WardenClient();
+
+  const sys::Fd& socket() const { return socket_; }
+  int pid() const { return child_.pid(); }
+
+  Result<void> make_box(std::uint64_t box, const BoxSpec& spec, const BoxEnds& ends);
+  Result<void> end_box(std::uint64_t box, frame::EndCause cause);
+  // The next message, when the socket is readable. Errors: unavailable (the warden is gone).
+  Result<WardenEvent> next();
+  // A regular file of a box that has ended. Blocks until the answer or the deadline.
+  // Errors: not_found, denied (a link, a pipe, …), unavailable, deadline.
+  Result<sys::Fd> open_file(std::uint64_t box, const std::string& path, Deadline deadline);
+  Result<frame::BoxGone> destroy_box(std::uint64_t box, Deadline deadline);
+
+ private:
+  WardenClient(WardenOptions options, sys::Fd socket, sys::Child child)
+      : options_(std::move(options)), socket_(std::move(socket)), child_(std::move(child)) {}
+  Result<sys::Message> await(Deadline deadline);
+  template <typename T>
+  Result<T> await_answer(frame::WardenType type, Deadline deadline, std::vector<sys::Fd>& fds);
+
+  WardenOptions options_;
+  sys::Fd socket_;
+  sys::Child child_;
+};
+
+}  // namespace casemate::box

@@ -1,0 +1,81 @@
+#include "engine/feed.h"
+
+#include <vector>
+
+#include "frame/frame.h"
+#include "frame/guest.h"
+
+namespace casemate::engine {
+namespace {
+
+using frame::GuestType;
+using frame::Tag;
+
+constexpr std::size_t kChunk = 256 << 10;
+
+void field(std::string& payload, Tag tag, std::string_view bytes) {
+  frame::append_field(payload, static_cast<std::uint16_t>(tag), bytes);
+}
+
+void message(std::string& out, GuestType type, std::string_view payload) {
+  frame::append_frame(out, static_cast<std::uint16_t>(type), payload);
+}
+
+}  // namespace
+
+RunnerFeed::RunnerFeed(const Request& request, Bytes memory) : request_(request), memory_(memory) {}
+
+Result<void> RunnerFeed::refill() {
+  buffer_.clear();
+  buffer_offset_ = 0;
+  std::string payload;
+  switch (state_) {
+    case State::kProgram: {
+      const std::string_view piece = std::string_view(request_.program).substr(program_offset_, kChunk);
+      field(payload, Tag::kBytes, piece);
+      message(buffer_, GuestType::kProgram, payload);
+      program_offset_ += piece.size();
+      if (program_offset_ == request_.program.size()) state_ = State::kFileName;
+      return {};
+    }
+    case State::kFileName:
+      if (file_ == request_.files.size()) {
+        state_ = State::kStart;
+        return {};
+      }
+      field(payload, Tag::kPath, request_.files[file_].path);
+      message(buffer_, GuestType::kFile, payload);
+      state_ = State::kFileData;
+      return {};
+    case State::kFileData: {
+      std::vector<char> chunk(kChunk);
+      auto got = sys::read_some(request_.files[file_].source, chunk);
+      if (!got) return fail_with_context(got.error(), "the input file '" + request_.files[file_].path + "'");
+      if (*got == 0) {
+        ++file_;
+        state_ = State::kFileName;
+        return {};
+      }
+      field(payload, Tag::kBytes, std::string_view(chunk.data(), *got));
+      message(buffer_, GuestType::kFileData, payload);
+      return {};
+    }
+    case State::kStart:
+      field(payload, Tag::kName, request_.program_name);
+      for (const std::string& argument : request_.arguments) field(payload, Tag::kArgument, argument);
+      for (const std::string& entry : request_.environment) field(payload, Tag::kEnvironment, entry);
+      field(payload, Tag::kNumber, frame::u64_bytes(memory_.count));
+      message(buffer_, GuestType::kStart, payload);
+      state_ = State::kDone;
+      return {};
+    case State::kDone: return {};
+  }
+  return {};
+}
+
+Result<std::string_view> RunnerFeed::pending() {
+  while (buffer_offset_ == buffer_.size() && state_ != State::kDone) TRY(refill());
+  return std::string_view(buffer_).substr(buffer_offset_);
+}
+
+}  // namespace casemate::engine

@@ -1,0 +1,201 @@
+#include "engine/products.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "crypto/random.h"
+#include "crypto/sha256.h"
+
+namespace casemate::engine {
+namespace {
+
+constexpr milliseconds kWriteTime{60'000};
+
+// A name that is safe as one path component and readable in a listing.
+std::string safe_name(const std::string& wanted) {
+  std::string name;
+  for (const char c : wanted) {
+    const auto byte = static_cast<unsigned char>(c);
+    name.push_back(byte < 0x20 || byte == 0x7f || c == '/' ? '_' : c);
+  }
+  if (name.size() > 200) name = name.substr(name.size() - 200);
+  // A name that begins with a dash is an option to somebody's next command.
+  if (name.empty() || name == "." || name == ".." || name.front() == '-') name = "_" + name;
+  return name;
+}
+
+std::string numbered(const std::string& name, int number) {
+  const std::size_t dot = name.rfind('.');
+  const std::string suffix = "-" + std::to_string(number);
+  if (dot == std::string::npos || dot == 0) return name + suffix;
+  return name.substr(0, dot) + suffix + name.substr(dot);
+}
+
+}  // namespace
+
+Result<std::string> path_beneath_layer(const std::string& path) {
+  std::vector<std::string> parts;
+  std::size_t at = 0;
+  while (at <= path.size()) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const std::string part = path.substr(at, end - at);
+    if (part == "..") return fail(ErrorCode::kDenied, "its path leads through '..'");
+    if (!part.empty() && part != ".") parts.push_back(part);
+    at = end + 1;
+  }
+  std::string below;
+  const bool absolute = !path.empty() && path.front() == '/';
+  if (!absolute) {
+    below = "work";
+  } else if (!parts.empty() && (parts.front() == "work" || parts.front() == "tmp")) {
+    below = parts.front();  // /work is a link to /vol/work; /tmp is /vol/tmp
+    parts.erase(parts.begin());
+  } else if (!parts.empty() && parts.front() == "vol") {
+    parts.erase(parts.begin());
+  } else {
+    return fail(ErrorCode::kDenied, "only files below /work, /vol and /tmp are collected");
+  }
+  for (const std::string& part : parts) below += (below.empty() ? "" : "/") + part;
+  if (below.empty()) return fail(ErrorCode::kDenied, "it names no file");
+  return below;
+}
+
+Result<Products> Products::open(Options options) {
+  Products products(std::move(options));
+  if (products.options_.create_now) TRY(products.make_directory());
+  return products;
+}
+
+Result<void> Products::make_directory() {
+  if (directory_) return {};
+  std::error_code error;
+  std::filesystem::create_directories(options_.directory, error);
+  if (error && !std::filesystem::is_directory(options_.directory)) {
+    return fail(ErrorCode::kDenied,
+                "cannot make the directory '" + options_.directory + "': " + error.message());
+  }
+  directory_ = TRY(sys::open_at(AT_FDCWD, options_.directory, O_RDONLY | O_DIRECTORY));
+  if (::faccessat(directory_.get(), ".", W_OK | X_OK, 0) < 0) {
+    return fail(ErrorCode::kDenied,
+                "cannot write in the directory '" + options_.directory + "'; name another with --out");
+  }
+  return {};
+}
+
+Result<sys::Fd> Products::create(const std::string& wanted, std::string& name) {
+  TRY(make_directory());
+  name = safe_name(wanted);
+  for (int number = 2; std::find(names_.begin(), names_.end(), name) != names_.end(); ++number) {
+    name = numbered(safe_name(wanted), number);
+  }
+  // A product of an earlier run is replaced whole: the new one is written beside it and renamed.
+  (void)::unlinkat(directory_.get(), ("." + name + ".part").c_str(), 0);
+  sys::Fd file = TRY(
+      sys::open_at(directory_.get(), "." + name + ".part", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
+  names_.push_back(name);
+  return file;
+}
+
+Result<void> Products::copy(const sys::Fd& from, const sys::Fd& to, outcome::Artifact& artifact) {
+  crypto::Sha256 digest;
+  std::vector<char> chunk(256 << 10);
+  for (;;) {
+    // What the file says of its size is not believed: it is read until it ends or the budget does.
+    const std::size_t got = TRY(sys::read_some(from, chunk));
+    if (got == 0) break;
+    if (used_ + got > options_.budget.count) {
+      return fail(ErrorCode::kExhausted,
+                  "the products of one run may have " + format_bytes(options_.budget) + " together");
+    }
+    used_ += got;
+    artifact.bytes += got;
+    const std::string_view bytes(chunk.data(), got);
+    digest.update(bytes);
+    TRY(sys::write_all(to, bytes, Deadline::in(kWriteTime)));
+  }
+  if (::fsync(to.get()) < 0) return fail_errno("fsync");
+  artifact.sha256 = digest.finish_hex();
+  return {};
+}
+
+Products::Stored Products::store(const outcome::GuestArtifact& declared, const OpenInLayer& open) {
+  Stored stored;
+  outcome::Artifact& artifact = stored.artifact;
+  artifact.id = "art_" + crypto::random_hex(6);
+  artifact.name = declared.name;
+  artifact.summary = declared.summary;
+  artifact.media_type = declared.media_type.empty() ? "application/octet-stream" : declared.media_type;
+  artifact.state = outcome::ArtifactState::kFailed;
+
+  auto path = path_beneath_layer(declared.path);
+  Result<sys::Fd> source = path ? open(*path) : Result<sys::Fd>(tl::unexpected<Error>(path.error()));
+  if (!source) {
+    artifact.description = "not stored: " + source.error().message;
+    stored.ours =
+        source.error().code == ErrorCode::kUnavailable || source.error().code == ErrorCode::kDeadline;
+    return stored;
+  }
+  std::string name;
+  auto file = create(declared.name, name);
+  Result<void> done =
+      file ? copy(*source, *file, artifact) : Result<void>(tl::unexpected<Error>(file.error()));
+  if (done &&
+      ::renameat(directory_.get(), ("." + name + ".part").c_str(), directory_.get(), name.c_str()) < 0) {
+    done = fail_errno("rename");
+  }
+  if (!done) {
+    if (file) (void)::unlinkat(directory_.get(), ("." + name + ".part").c_str(), 0);
+    artifact.description = "not stored: " + done.error().message;
+    stored.ours = done.error().code != ErrorCode::kExhausted;
+    return stored;
+  }
+  artifact.state = outcome::ArtifactState::kStored;
+  artifact.uri = options_.directory + "/" + name;
+  return stored;
+}
+
+void Products::spool(outcome::Stream stream, std::string_view bytes) {
+  Spool& spool = spools_[static_cast<std::size_t>(stream) - 1];
+  if (spool.failed) return;
+  if (!spool.file) {
+    auto file = create(std::string(outcome::stream_name(stream)) + ".bin", spool.name);
+    if (!file) {
+      spool.failed = true;
+      return;
+    }
+    spool.file = std::move(*file);
+  }
+  spool.failed = !sys::write_all(spool.file, bytes, Deadline::in(kWriteTime));
+  spool.bytes += bytes.size();
+}
+
+std::optional<Products::Stored> Products::finish_stream(outcome::Stream stream) {
+  Spool& spool = spools_[static_cast<std::size_t>(stream) - 1];
+  if (!spool.file && !spool.failed) return std::nullopt;
+  Stored stored;
+  outcome::Artifact& artifact = stored.artifact;
+  artifact.id = "art_" + crypto::random_hex(6);
+  artifact.name = spool.name;
+  artifact.media_type = "application/octet-stream";
+  artifact.description = std::string("all of ") + outcome::stream_name(stream);
+  artifact.bytes = spool.bytes;
+  artifact.state = outcome::ArtifactState::kFailed;
+  stored.ours = true;
+  if (spool.failed) return stored;
+  const std::string part = "." + spool.name + ".part";
+  const auto reader = sys::open_at(directory_.get(), part, O_RDONLY | O_NOFOLLOW);
+  if (!reader) return stored;
+  if (const auto digest = crypto::sha256_hex_of(reader->get())) artifact.sha256 = *digest;
+  if (::renameat(directory_.get(), part.c_str(), directory_.get(), spool.name.c_str()) < 0) return stored;
+  artifact.state = outcome::ArtifactState::kStored;
+  artifact.uri = options_.directory + "/" + spool.name;
+  stored.ours = false;
+  return stored;
+}
+
+}  // namespace casemate::engine

@@ -1,0 +1,105 @@
+#include "engine/request.h"
+
+#include "base/limits.h"
+
+namespace casemate::engine {
+
+const char* trust_name(Trust trust) {
+  switch (trust) {
+    case Trust::kTrusted: return "trusted";
+    case Trust::kUntrusted: return "untrusted";
+    case Trust::kHostile: return "hostile";
+  }
+  return "untrusted";
+}
+
+const char* isolation_name(Isolation isolation) {
+  switch (isolation) {
+    case Isolation::kAuto: return "auto";
+    case Isolation::kJail: return "jail";
+    case Isolation::kGvisor: return "gvisor";
+    case Isolation::kMicrovm: return "microvm";
+  }
+  return "auto";
+}
+
+namespace {
+
+bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+Result<void> check_path_below_work(const std::string& path, const char* what) {
+  const auto bad = [&](const char* why) {
+    return fail(ErrorCode::kInvalid, std::string(what) + " '" + path + "' " + why);
+  };
+  if (path.empty()) return fail(ErrorCode::kInvalid, std::string(what) + " has an empty path");
+  if (has_nul(path)) return fail(ErrorCode::kInvalid, std::string(what) + "'s path has a NUL byte in it");
+  if (path.size() >= kPathMax) return bad("has a path that is too long");
+  if (path.front() == '/') return bad("must be relative to /work");
+  std::size_t at = 0;
+  while (at <= path.size()) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const std::string part = path.substr(at, end - at);
+    if (part == "..") return bad("leads out of /work");
+    if (part.size() > 255) return bad("has a name that is longer than 255 bytes");
+    at = end + 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_request(const Request& request) {
+  if (request.program.size() > kProgramMax.count) {
+    return fail(ErrorCode::kInvalid, "the program is " + format_bytes(Bytes{request.program.size()}) +
+                                         "; at most " + format_bytes(kProgramMax) +
+                                         " are taken: pass data with --file instead");
+  }
+  if (has_nul(request.program)) {
+    return fail(ErrorCode::kInvalid, "the program has a NUL byte in it, so it is not source text");
+  }
+  if (request.arguments.size() > kArgumentsMax)
+    return fail(ErrorCode::kInvalid, "there are too many arguments");
+  std::size_t strings = 0;
+  for (const std::string& argument : request.arguments) {
+    if (has_nul(argument)) return fail(ErrorCode::kInvalid, "an argument has a NUL byte in it");
+    strings += argument.size();
+  }
+  if (request.environment.size() > kEnvironmentMax) {
+    return fail(ErrorCode::kInvalid, "there are too many environment variables");
+  }
+  for (const std::string& entry : request.environment) {
+    const std::size_t equals = entry.find('=');
+    if (equals == 0 || equals == std::string::npos || has_nul(entry)) {
+      return fail(ErrorCode::kInvalid, "--env takes NAME=VALUE, not '" + entry.substr(0, 80) + "'");
+    }
+    strings += entry.size();
+  }
+  if (strings > kFramePayloadMax / 2) {
+    return fail(ErrorCode::kInvalid, "the arguments and environment are too long; pass data with --file");
+  }
+  if (request.files.size() > kInputFilesMax)
+    return fail(ErrorCode::kInvalid, "there are too many input files");
+  for (const InputFile& file : request.files) TRY(check_path_below_work(file.path, "the input file"));
+  if (request.artifacts.size() > kArtifactsMax)
+    return fail(ErrorCode::kInvalid, "there are too many artifacts");
+  for (const std::string& path : request.artifacts) TRY(check_path_below_work(path, "the artifact"));
+  return box::check_limits(request.limits, box::this_machine());
+}
+
+std::optional<std::string> floor_refusal(const Request& request) {
+  if (request.isolation == Isolation::kGvisor || request.isolation == Isolation::kMicrovm) {
+    return std::string("the rung '") + isolation_name(request.isolation) +
+           "' is not there; the jail is: use --isolation jail or leave it out";
+  }
+  if (request.trust == Trust::kTrusted || request.weakenings.below_floor) return std::nullopt;
+  const char* floor = request.trust == Trust::kHostile ? "microvm" : "gvisor";
+  return std::string("a request is ") + trust_name(request.trust) +
+         (request.trust == Trust::kUntrusted ? " unless it says otherwise, which" : ", which") +
+         " needs the rung '" + floor +
+         "' or a stronger one, and only the jail is there (it shares the host's kernel). For code that you "
+         "would "
+         "review yourself say --trust trusted; to run this code below its floor all the same say "
+         "--allow-below-floor, which the outcome will show";
+}
+
+}  // namespace casemate::engine

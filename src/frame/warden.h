@@ -1,0 +1,239 @@
+// The warden's protocol: fixed binary structures, one per message, on a seqpacket socket between the
+// engine and its warden. Each side checks size, magic and type before it looks at anything else;
+// there is nothing of variable length but two bounded blocks of strings.
+//
+// A warden is started with its socket as descriptor 3 and the weakenings of its instance as
+// arguments (--weaken single-id, --weaken no-cgroup). It says kHello first.
+//
+// The engine's side of a box:
+//   kMakeBox + descriptors ──▶          ◀── kBoxStarted, or kBoxEnded
+//   kEndBox  (a cause)     ──▶          ◀── kBoxEnded   (how it ended, what it used)
+//   kOpenFile (a path)     ──▶          ◀── kFileOpened + a descriptor, or an errno
+//   kDestroyBox            ──▶          ◀── kBoxGone    (the death record)
+//
+// Between kBoxEnded and kDestroyBox no process of the box lives; its layer can be read.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/result.h"
+
+namespace casemate::frame {
+
+inline constexpr std::uint32_t kWardenMagic = 0x43534d31;  // "CSM1"
+inline constexpr std::size_t kStringsSize = 24 << 10;
+inline constexpr std::size_t kNameSize = 64;
+inline constexpr std::size_t kWardenMessageMax = 32 << 10;
+
+enum class WardenType : std::uint32_t {
+  kMakeBox = 1,
+  kEndBox = 2,
+  kOpenFile = 3,
+  kDestroyBox = 4,
+  kHello = 16,
+  kBoxStarted = 17,
+  kBoxEnded = 18,
+  kFileOpened = 19,
+  kBoxGone = 20,
+};
+
+// The walls and limits of the jail rung, as bits. Off only by a weakening or in a test build.
+enum class Wall : std::uint32_t {
+  kNestIds,        // the nest's own range of outside user ids
+  kSlotId,         // the guest's user id differs from the nest's
+  kLeafUserNs,     // a user namespace of the guest's own, without rights over the rest
+  kUserNsLimit,    // no further user namespaces
+  kPidNs,          // sees and signals only its own processes
+  kNetNs,          // no route anywhere
+  kIpcNs,          // System V and POSIX queues of its own
+  kUtsNs,          // a host name of its own
+  kCgroupNs,       // does not see where its groups hang
+  kPivotRoot,      // the host's tree is unmounted
+  kImageReadOnly,  // the image cannot be written
+  kImageOverlay,   // its own inodes over the image: no watching or locking of others through it
+  kMountFlags,     // nosuid, nodev on every mount
+  kMinimalDev,     // five devices
+  kProcSubset,     // /proc shows the box's own processes and nothing else
+  kCapabilities,   // none, in all five sets, locked
+  kNoNewPrivs,     // set-id programs give nothing
+  kLandlock,       // file access again, decided elsewhere in the kernel
+  kSeccomp,        // the system-call table
+  kCloseFds,       // nothing inherited
+  kEnvironment,    // nothing inherited
+  kNewSession,     // no controlling terminal
+  kCoreLimit,      // no core dump, no piped handler
+  kFileSizeLimit,
+  kOpenFilesLimit,
+  kLockedMemoryLimit,
+  kMessageQueueLimit,
+  kSignalQueueLimit,
+  kPriorityLimit,
+  kStackLimit,
+  kMemoryLimit,
+  kPidsLimit,
+  kCpuShare,
+  kCpuTime,
+  kDiskLimit,
+  kInodeLimit,
+  kWallClock,
+  kKillTree,     // the end of the program is the end of its whole tree
+  kOutputLimit,  // the engine's
+  kCount,
+};
+inline constexpr std::uint64_t wall_bit(Wall wall) { return std::uint64_t{1} << static_cast<unsigned>(wall); }
+
+enum class EndCause : std::uint32_t {
+  kProgram = 1,  // it ended by itself
+  kWall = 2,
+  kCpuTime = 3,
+  kMemory = 4,
+  kOutput = 5,       // the engine asked
+  kCancelled = 6,    // the engine asked
+  kSetupFailed = 7,  // the box was never whole; stage and errno_value say where
+  kLost = 8,         // the nest's init died without a word
+};
+
+struct WardenHeader {
+  std::uint32_t magic = kWardenMagic;
+  WardenType type{};
+  std::uint64_t box = 0;  // the engine's number for the box; echoed
+};
+
+// Descriptors with it, in this order: image root, guest tree, stdin, stdout, stderr, control.
+struct MakeBox {
+  WardenHeader header{kWardenMagic, WardenType::kMakeBox, 0};
+  std::uint64_t memory_max_bytes = 0;
+  std::uint64_t disk_max_bytes = 0;
+  std::uint64_t disk_inodes_max = 0;
+  std::uint64_t file_size_max_bytes = 0;
+  std::uint64_t wall_max_ms = 0;
+  std::uint64_t cpu_time_max_ms = 0;
+  std::uint32_t cpus_milli = 0;  // 1000 is one processor
+  std::uint32_t pids_max = 0;
+  std::uint32_t open_files_max = 0;
+  std::uint32_t argument_count = 0;     // strings: first the arguments,
+  std::uint32_t environment_count = 0;  // then the environment, each ended by NUL
+  std::uint32_t fail_stage = 0;         // test builds only: this stage fails
+  std::uint64_t walls_off = 0;          // test builds only
+  std::array<char, kStringsSize> strings{};
+};
+
+struct EndBox {
+  WardenHeader header{kWardenMagic, WardenType::kEndBox, 0};
+  EndCause cause = EndCause::kCancelled;
+  std::uint32_t zero = 0;
+};
+
+struct OpenFile {
+  WardenHeader header{kWardenMagic, WardenType::kOpenFile, 0};
+  std::array<char, 4096> path{};  // beneath the layer, ended by NUL
+};
+
+struct DestroyBox {
+  WardenHeader header{kWardenMagic, WardenType::kDestroyBox, 0};
+};
+
+// First message of a warden: what this host gives, so that the engine can refuse early and well.
+struct Hello {
+  WardenHeader header{kWardenMagic, WardenType::kHello, 0};
+  std::uint32_t ready = 0;  // 0: `text` says why not and what to do
+  std::uint32_t instance = 0;
+  std::uint32_t recovered_boxes = 0;
+  std::uint32_t cgroup_kind = 0;  // 0 none, 1 v1, 2 v2, 3 hybrid
+  std::uint32_t landlock_abi = 0;
+  std::uint32_t test_build = 0;
+  std::uint32_t wants_delegation = 0;  // not ready for want of a delegated control group
+  std::uint32_t by_root = 0;
+  std::array<char, 1024> text{};
+};
+
+struct BoxStarted {
+  WardenHeader header{kWardenMagic, WardenType::kBoxStarted, 0};
+  std::uint64_t walls_on = 0;
+  std::uint64_t setup_us = 0;
+};
+
+struct BoxEnded {
+  WardenHeader header{kWardenMagic, WardenType::kBoxEnded, 0};
+  EndCause cause = EndCause::kLost;
+  std::uint32_t has_status = 0;  // the program's own end is known
+  std::uint32_t exit_code = 0;   // when signal is 0
+  std::uint32_t signal = 0;
+  std::uint32_t stage = 0;  // kSetupFailed: a jail::Stage
+  std::uint32_t errno_value = 0;
+  std::uint64_t wall_us = 0;
+  std::uint64_t cpu_us = 0;
+  std::uint64_t memory_peak_bytes = 0;
+  std::uint64_t disk_peak_bytes = 0;
+  std::uint64_t disk_free_bytes = 0;
+  std::uint64_t inodes_free = 0;
+  std::uint64_t oom_kills = 0;
+  std::uint64_t pids_refused = 0;
+  std::uint64_t pids_peak = 0;
+  std::uint64_t minor_faults = 0;
+  std::uint32_t leftover_processes = 0;  // of the program's tree, ended with it
+  std::uint32_t zero = 0;
+};
+
+struct FileOpened {
+  WardenHeader header{kWardenMagic, WardenType::kFileOpened, 0};
+  std::uint32_t errno_value = 0;  // 0: the descriptor is with it
+  std::uint32_t zero = 0;
+};
+
+// The death record. Each row that is 1 was shown, each that is 0 was not.
+struct BoxGone {
+  WardenHeader header{kWardenMagic, WardenType::kBoxGone, 0};
+  std::uint32_t destroyed = 0;       // all rows below, else quarantined
+  std::uint32_t init_reaped = 0;     // the pid namespace ended with it: no process is left
+  std::uint32_t groups_empty = 0;    // no task in any of its groups
+  std::uint32_t groups_removed = 0;  // every rmdir succeeded
+  std::uint32_t layer_released = 0;  // our last reference to its tmpfs is closed
+  std::uint32_t zero = 0;
+  std::uint64_t teardown_us = 0;
+};
+
+// The bytes of a structure, for sending.
+template <typename T>
+std::string_view bytes_of(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kWardenMessageMax);
+  return {reinterpret_cast<const char*>(&value), sizeof(T)};
+}
+
+// The type of a message, once its header is right. Errors: invalid.
+inline Result<WardenType> warden_type(std::string_view message) {
+  WardenHeader header;
+  if (message.size() < sizeof(header)) return fail(ErrorCode::kInvalid, "a warden message is cut short");
+  std::memcpy(&header, message.data(), sizeof(header));
+  if (header.magic != kWardenMagic) return fail(ErrorCode::kInvalid, "a warden message has a wrong magic");
+  return header.type;
+}
+
+// Copies a message into its structure. Errors: invalid (another size than the structure's).
+template <typename T>
+Result<T> parse_message(std::string_view message) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T value;
+  if (message.size() != sizeof(T)) return fail(ErrorCode::kInvalid, "a warden message has a wrong size");
+  std::memcpy(&value, message.data(), sizeof(T));
+  return value;
+}
+
+// Copies text into a fixed array, ended by NUL; cuts what does not fit.
+template <std::size_t N>
+void put_text(std::array<char, N>& out, std::string_view text) {
+  const std::size_t count = text.size() < N ? text.size() : N - 1;
+  std::memcpy(out.data(), text.data(), count);
+  out[count] = '\0';
+}
+template <std::size_t N>
+std::string get_text(const std::array<char, N>& in) {
+  return std::string(in.data(), ::strnlen(in.data(), N));
+}
+
+}  // namespace casemate::frame

@@ -1,0 +1,251 @@
+#include "jail/cgroup.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace casemate::jail {
+namespace {
+
+constexpr std::size_t kControlFileMax = 64 << 10;
+
+std::uint64_t parse_number(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// 0 for a file that does not exist (an older kernel) or says "max".
+std::uint64_t read_number(const sys::Fd& directory, const char* name) {
+  const auto text = sys::read_file_at(directory.get(), name, kControlFileMax);
+  return text ? parse_number(*text) : 0;
+}
+
+// The number behind "key " in a flat-keyed file; 0 when it is not there.
+std::uint64_t read_keyed(const sys::Fd& directory, const char* name, std::string_view key) {
+  const auto text = sys::read_file_at(directory.get(), name, kControlFileMax);
+  if (!text) return 0;
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    if (line.size() > key.size() && line.substr(0, key.size()) == key && line[key.size()] == ' ') {
+      return parse_number(line.substr(key.size() + 1));
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return 0;
+}
+
+Result<void> write_limit(const sys::Fd& directory, const char* name, const std::string& value) {
+  return sys::write_file_at(directory.get(), name, value);
+}
+
+// SIGKILL to every process in a v1 group. A pid cannot be recycled into another process between the
+// read and the signal without leaving the group, so membership is read again after the pidfd is open.
+void kill_members(const sys::Fd& directory) {
+  const auto members = sys::read_file_at(directory.get(), "cgroup.procs", kControlFileMax);
+  if (!members) return;
+  std::string_view rest = *members;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const int pid = static_cast<int>(parse_number(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (pid <= 1) continue;
+    const sys::Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd) continue;
+    const auto again = sys::read_file_at(directory.get(), "cgroup.procs", kControlFileMax);
+    const std::string needle = std::to_string(pid) + "\n";
+    if (again && (again->starts_with(needle) || again->find("\n" + needle) != std::string::npos)) {
+      (void)::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);  // ESRCH: dead already
+    }
+  }
+}
+
+bool has_members(const sys::Fd& directory) {
+  const auto members = sys::read_file_at(directory.get(), "cgroup.procs", kControlFileMax);
+  return members && !members->empty();
+}
+
+// Kills, waits for emptiness, removes. The directory's own descriptor stays open until here: a group
+// can be removed while one is held.
+BoxGroups::End end_group(const sys::Fd& directory, const std::string& path, bool v2, Deadline deadline) {
+  BoxGroups::End result;
+  for (int round = 0;; ++round) {
+    if (has_members(directory)) {
+      if (!v2 || !sys::write_file_at(directory.get(), "cgroup.kill", "1")) kill_members(directory);
+    } else {
+      result.empty = true;
+      if (::rmdir(path.c_str()) == 0 || errno == ENOENT) {
+        result.removed = true;
+        return result;
+      }
+    }
+    if (deadline.passed(now())) return result;
+    // No event tells that a dying task has left a v1 group: look again after a pause that grows.
+    (void)::poll(nullptr, 0, std::min(round + 1, 20));
+  }
+}
+
+}  // namespace
+
+std::string group_name(std::uint32_t instance, std::uint64_t box) {
+  return "casemate.i" + std::to_string(instance) + ".b" + std::to_string(box);
+}
+
+const BoxGroups::Group* BoxGroups::group_of(Controller controller) const {
+  for (const Group& group : groups_) {
+    if (std::find(group.controllers.begin(), group.controllers.end(), controller) !=
+        group.controllers.end()) {
+      return &group;
+    }
+  }
+  return nullptr;
+}
+
+Result<BoxGroups> BoxGroups::create(const CgroupLayout& layout, const std::string& name) {
+  BoxGroups groups;
+  for (const CgroupBase& base : layout.bases) {
+    Group group;
+    group.path = base.path + "/" + name;
+    group.v2 = base.v2;
+    group.controllers = base.controllers;
+    if (::mkdir(group.path.c_str(), 0755) < 0) return fail_errno("make the control group " + group.path);
+    auto directory = sys::open_at(AT_FDCWD, group.path, O_RDONLY | O_DIRECTORY);
+    if (!directory) {
+      (void)::rmdir(group.path.c_str());  // it is empty: made a moment ago
+      return tl::unexpected<Error>(directory.error());
+    }
+    group.directory = std::move(*directory);
+    groups.groups_.push_back(std::move(group));
+  }
+  return groups;
+}
+
+BoxGroups::~BoxGroups() {
+  if (!groups_.empty()) (void)end(Deadline::in(milliseconds{2000}));
+}
+
+Result<void> BoxGroups::set_limits(const GroupLimits& limits) {
+  if (const Group* memory = group_of(Controller::kMemory); memory != nullptr && limits.memory) {
+    const std::string bytes = std::to_string(limits.memory_max_bytes);
+    if (memory->v2) {
+      TRY(write_limit(memory->directory, "memory.max", bytes));
+      TRY(write_limit(memory->directory, "memory.oom.group", "1"));
+      // Absent where the kernel has no swap accounting: then there is no swap to limit either.
+      (void)write_limit(memory->directory, "memory.swap.max", "0");
+    } else {
+      TRY(write_limit(memory->directory, "memory.limit_in_bytes", bytes));
+      (void)write_limit(memory->directory, "memory.memsw.limit_in_bytes", bytes);  // likewise
+      sys::Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+      if (!event) return fail_errno("eventfd");
+      const sys::Fd control = TRY(sys::open_at(memory->directory.get(), "memory.oom_control", O_RDONLY));
+      TRY(sys::write_file_at(memory->directory.get(), "cgroup.event_control",
+                             std::to_string(event.get()) + " " + std::to_string(control.get())));
+      oom_event_ = std::move(event);
+    }
+  }
+  if (const Group* pids = group_of(Controller::kPids); pids != nullptr && limits.pids) {
+    // The nest's init is in the group too and is not the program's.
+    TRY(write_limit(pids->directory, "pids.max", std::to_string(limits.pids_max + 1)));
+  }
+  if (const Group* cpu = group_of(Controller::kCpu); cpu != nullptr && limits.cpu) {
+    constexpr std::uint64_t kPeriodUs = 100'000;
+    const std::string quota = std::to_string(kPeriodUs * limits.cpus_milli / 1000);
+    if (cpu->v2) {
+      TRY(write_limit(cpu->directory, "cpu.max", quota + " " + std::to_string(kPeriodUs)));
+    } else {
+      TRY(write_limit(cpu->directory, "cpu.cfs_quota_us", quota));
+    }
+  }
+  return {};
+}
+
+Result<void> BoxGroups::attach(int pid) const {
+  const std::string text = std::to_string(pid);
+  for (const Group& group : groups_) TRY(sys::write_file_at(group.directory.get(), "cgroup.procs", text));
+  return {};
+}
+
+std::uint64_t BoxGroups::cpu_us() const {
+  if (const Group* unified = group_of(Controller::kUnified)) {
+    return read_keyed(unified->directory, "cpu.stat", "usage_usec");
+  }
+  if (const Group* accounting = group_of(Controller::kCpuAcct)) {
+    return read_number(accounting->directory, "cpuacct.usage") / 1000;
+  }
+  return 0;
+}
+
+std::uint64_t BoxGroups::oom_kills() const {
+  const Group* memory = group_of(Controller::kMemory);
+  if (memory == nullptr) return 0;
+  return read_keyed(memory->directory, memory->v2 ? "memory.events" : "memory.oom_control", "oom_kill");
+}
+
+GroupUsage BoxGroups::usage() const {
+  GroupUsage usage;
+  usage.cpu_us = cpu_us();
+  usage.oom_kills = oom_kills();
+  if (const Group* memory = group_of(Controller::kMemory)) {
+    usage.memory_peak_bytes =
+        read_number(memory->directory, memory->v2 ? "memory.peak" : "memory.max_usage_in_bytes");
+  }
+  if (const Group* pids = group_of(Controller::kPids)) {
+    usage.pids_refused = read_keyed(pids->directory, "pids.events", "max");
+    usage.pids_peak = read_number(pids->directory, "pids.peak");
+  }
+  return usage;
+}
+
+BoxGroups::End BoxGroups::end(Deadline deadline) {
+  End total{true, true};
+  for (Group& group : groups_) {
+    const End one = end_group(group.directory, group.path, group.v2, deadline);
+    total.empty = total.empty && one.empty;
+    total.removed = total.removed && one.removed;
+  }
+  groups_.clear();
+  oom_event_.reset();
+  return total;
+}
+
+Result<std::uint32_t> remove_groups_of_instance(const std::vector<std::string>& base_paths,
+                                                std::uint32_t instance, Deadline deadline) {
+  const std::string prefix = "casemate.i" + std::to_string(instance) + ".";
+  std::uint32_t removed = 0;
+  for (const std::string& base : base_paths) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(base.c_str()), ::closedir);
+    if (!listing) continue;  // the base itself is gone, and all below it
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(listing.get())) {
+      if (std::string_view(entry->d_name).starts_with(prefix)) names.emplace_back(entry->d_name);
+    }
+    for (const std::string& name : names) {
+      const std::string path = base + "/" + name;
+      const auto directory = sys::open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+      if (!directory) continue;  // removed by somebody else in between
+      const bool v2 = ::faccessat(directory->get(), "cgroup.kill", F_OK, 0) == 0;
+      const BoxGroups::End end = end_group(*directory, path, v2, deadline);
+      if (!end.removed) {
+        return fail(ErrorCode::kSystem, "the control group " + path + " of a dead instance " +
+                                            (end.empty ? "cannot be removed" : "still has processes"));
+      }
+      ++removed;
+    }
+  }
+  return removed;
+}
+
+}  // namespace casemate::jail

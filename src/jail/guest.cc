@@ -1,0 +1,162 @@
+// The process that becomes the guest: gives up, in an order that matters, everything that the nest's
+// init had, and executes the interpreter. See child.h.
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "jail/child.h"
+#include "jail/seccomp.h"
+
+namespace casemate::jail {
+namespace {
+
+int errno_of(long result) { return result < 0 ? errno : 0; }
+
+template <typename Action>
+void step(const Plan& plan, Stage stage, Action action) {
+  const int failed = fails_here(plan, stage) ? EIO : action();
+  if (failed != 0) setup_failed(plan, stage, failed);
+}
+
+int write_self(const char* path, const char* text) {
+  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  const int failed = errno_of(::write(file, text, std::strlen(text)));
+  (void)::close(file);
+  return failed;
+}
+
+int set_resource_limits(const Plan& plan) {
+  for (std::size_t i = 0; i < plan.resource_limit_count; ++i) {
+    const ResourceLimit& entry = plan.resource_limits[i];
+    if (!wall_on(plan, entry.wall)) continue;
+    const rlimit limit{entry.limit, entry.limit};
+    if (::setrlimit(static_cast<__rlimit_resource>(entry.resource), &limit) < 0) return errno;
+  }
+  return 0;
+}
+
+// stops: a second box, or the init, of the same user id. The id belongs to this box's layer alone.
+int become_slot_id(const Plan& plan) {
+  if (plan.single_id) return 0;
+  if (::setgroups(0, nullptr) < 0) return errno;
+  if (::setresgid(plan.slot_id, plan.slot_id, plan.slot_id) < 0) return errno;
+  return errno_of(::setresuid(plan.slot_id, plan.slot_id, plan.slot_id));
+}
+
+// stops: capabilities that a guest might regain from meaning anything. The box's mount, network, pid
+// and IPC namespaces belong to the nest; in the leaf there is nothing to be privileged over.
+void enter_leaf(const Plan& plan) {
+  step(plan, Stage::kLeafUserNs, [&] {
+    // A change of user id cleared this, and with it the ownership of /proc/self.
+    if (::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) return errno;
+    return errno_of(::unshare(CLONE_NEWUSER));
+  });
+  step(plan, Stage::kLeafMaps, [&] {
+    if (const int failed = write_self("/proc/self/setgroups", "deny"); failed != 0) return failed;
+    if (const int failed = write_self("/proc/self/uid_map", plan.leaf_uid_map.c_str()); failed != 0)
+      return failed;
+    if (const int failed = write_self("/proc/self/gid_map", plan.leaf_gid_map.c_str()); failed != 0)
+      return failed;
+    return errno_of(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
+  });
+}
+
+// Descriptors 0 to 3 and nothing else.
+int place_descriptors(const Plan& plan) {
+  const int wanted[4] = {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd};
+  int high[4];
+  for (int i = 0; i < 4; ++i) {
+    high[i] = ::fcntl(wanted[i], F_DUPFD_CLOEXEC, 64);
+    if (high[i] < 0) return errno;
+  }
+  for (int i = 0; i < 4; ++i) {
+    if (::dup2(high[i], i) < 0) return errno;
+  }
+  // stops: directories, sockets and files of the host in the box (CVE-2024-21626). The link stays
+  // until execve closes it, so that the steps still to come can report.
+  if (!wall_on(plan, Wall::kCloseFds)) return 0;
+  if (plan.link > 4 && ::syscall(SYS_close_range, 4U, static_cast<unsigned>(plan.link - 1), 0U) < 0)
+    return errno;
+  return errno_of(::syscall(SYS_close_range, static_cast<unsigned>(plan.link + 1), ~0U, 0U));
+}
+
+// Asks the kernel, and not our own steps, what this process holds.
+int audit(const Plan& plan) {
+  if (wall_on(plan, Wall::kCapabilities)) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct held[2] = {};
+    if (::syscall(SYS_capget, &header, held) < 0) return errno;
+    for (const auto& half : held) {
+      if ((half.effective | half.permitted | half.inheritable) != 0) return EPERM;
+    }
+    for (unsigned long capability = 0; capability <= CAP_LAST_CAP; ++capability) {
+      if (::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) > 0) return EPERM;
+    }
+  }
+  if (wall_on(plan, Wall::kNoNewPrivs) && ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return EPERM;
+  if (wall_on(plan, Wall::kLandlock)) {
+    // Ordinary permissions allow this node (a whiteout needs no capability since Linux 5.8) in a
+    // directory of the box's own, so EACCES can only come from Landlock: no rule grants MAKE_CHAR.
+    if (::mknod("/vol/run/probe", S_IFCHR, 0) == 0) {
+      (void)::unlink("/vol/run/probe");
+      return EPERM;
+    }
+    if (errno != EACCES) return errno;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void become_guest(const Plan& plan, const Filters& filters) {
+  // stops: the supervisor's terminal, and signals to its process group
+  if (wall_on(plan, Wall::kNewSession)) step(plan, Stage::kNewSession, [] { return errno_of(::setsid()); });
+  step(plan, Stage::kResourceLimits, [&] { return set_resource_limits(plan); });
+  if (plan.single_id) {
+    // One id: the map of the leaf can only be written while the nest's capabilities are still here.
+    if (wall_on(plan, Wall::kLeafUserNs)) enter_leaf(plan);
+    if (wall_on(plan, Wall::kCapabilities))
+      step(plan, Stage::kDropBounding, [] { return drop_bounding_set(); });
+  } else {
+    if (wall_on(plan, Wall::kCapabilities))
+      step(plan, Stage::kDropBounding, [] { return drop_bounding_set(); });
+    if (wall_on(plan, Wall::kSlotId)) step(plan, Stage::kBecomeSlotId, [&] { return become_slot_id(plan); });
+    if (wall_on(plan, Wall::kLeafUserNs)) {
+      enter_leaf(plan);
+      // Making a user namespace gave a full set in it, the bounding set included.
+      if (wall_on(plan, Wall::kCapabilities))
+        step(plan, Stage::kDropBounding, [] { return drop_bounding_set(); });
+    }
+  }
+  if (wall_on(plan, Wall::kCapabilities)) {
+    step(plan, Stage::kDropCapabilities,
+         [&] { return drop_all_capabilities(wall_on(plan, Wall::kLeafUserNs)); });
+  }
+  if (wall_on(plan, Wall::kNoNewPrivs)) {
+    step(plan, Stage::kNoNewPrivs, [] { return errno_of(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); });
+  }
+  step(plan, Stage::kWorkDirectory, [] { return errno_of(::chdir("/vol/work")); });
+  if (wall_on(plan, Wall::kLandlock))
+    step(plan, Stage::kLandlock, [&] { return restrict_files(plan.landlock_abi); });
+  step(plan, Stage::kPlaceFds, [&] { return place_descriptors(plan); });
+  step(plan, Stage::kAudit, [&] { return audit(plan); });
+  if (wall_on(plan, Wall::kSeccomp)) step(plan, Stage::kSeccomp, [&] { return install(filters.box); });
+  step(plan, Stage::kExec, [&] {
+    ::execve(plan.arguments[0], plan.arguments.data(), plan.environment.data());
+    return errno;
+  });
+  ::_exit(1);
+}
+
+}  // namespace casemate::jail

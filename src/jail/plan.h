@@ -1,0 +1,91 @@
+// The plan of one box: everything that the child needs after the clone, prepared by the warden as
+// plain values, so that nothing is allocated, locked or looked up there.
+#pragma once
+
+#include <linux/filter.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "frame/warden.h"
+#include "jail/stage.h"
+
+namespace casemate::jail {
+
+using frame::Wall;
+
+struct SourceTree {
+  std::string path;  // as the warden sees it; opened again in the new mount namespace
+  dev_t device = 0;  // and then compared with these, so that a renamed path is noticed
+  ino_t inode = 0;
+};
+
+struct ResourceLimit {
+  int resource = 0;
+  rlim_t limit = 0;  // soft and hard alike
+  Wall wall{};
+};
+
+struct Plan {
+  // Descriptors in the warden, inherited by the clone.
+  int link = -1;  // seqpacket, to the warden
+  int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control_fd = -1;
+
+  SourceTree image;
+  SourceTree guest;
+  std::string overlay_options;
+  std::string layer_options;  // of the tmpfs at /vol
+  std::string shm_options;
+
+  // Ids inside the nest. In single-id mode both are 0 and the second user-id wall is lost.
+  uid_t slot_id = 1;
+  std::string leaf_uid_map;  // "1000 <slot_id> 1"
+  std::string leaf_gid_map;
+
+  std::array<ResourceLimit, 16> resource_limits{};
+  std::size_t resource_limit_count = 0;
+  std::uint32_t affinity_first = 0;  // processors [first, first + count) modulo those that there are;
+  std::uint32_t affinity_count = 0;  // 0: all
+  std::uint32_t landlock_abi = 0;
+  bool single_id = false;
+
+  std::vector<char*> arguments;    // point into `strings`; ended by nullptr
+  std::vector<char*> environment;  // likewise
+  std::string strings;
+
+  std::uint64_t walls_off = 0;  // looked at in test builds alone, see wall_on
+  Stage fail_stage = Stage::kNone;
+};
+
+#ifdef CASEMATE_TEST_HOOKS
+inline bool wall_on(const Plan& plan, Wall wall) { return (plan.walls_off & frame::wall_bit(wall)) == 0; }
+inline bool fails_here(const Plan& plan, Stage stage) { return plan.fail_stage == stage; }
+inline constexpr bool kTestBuild = true;
+#else
+// In a release build a wall cannot be switched off and no step can be made to fail: the questions are
+// constants and the compiler removes them. A test reads the program for their absence.
+constexpr bool wall_on(const Plan&, Wall) { return true; }
+constexpr bool fails_here(const Plan&, Stage) { return false; }
+inline constexpr bool kTestBuild = false;
+#endif
+
+// What the child tells the warden over the link.
+struct LinkMessage {
+  enum class Kind : std::uint32_t {
+    kSetupFailed = 1,  // stage, errno_value
+    kLayer = 2,        // the layer's directory comes with it
+    kMainEnded = 3,    // wait_status, leftover
+    kInitReady = 4,    // the init dropped its privilege and runs under its own filter
+  };
+  Kind kind{};
+  std::uint32_t stage = 0;
+  std::int32_t errno_value = 0;
+  std::int32_t wait_status = 0;
+  std::uint32_t leftover = 0;  // processes of the tree outlived the program
+};
+
+}  // namespace casemate::jail

@@ -1,0 +1,66 @@
+// The system-call tables: what a box may ask of the kernel, and the errno that the rest gets.
+//
+// The table is compiled to classic BPF by us and not by libseccomp, for two reasons: an entry with
+// conditions on arguments needs an "else" with an errno of its own (a refused socket family is
+// EAFNOSUPPORT, a refused mode is EPERM), which libseccomp can only say by listing the complement;
+// and the warden, which is read in an afternoon, links nothing but us.
+//
+// A number that the table does not name, a newer kernel's call included, gets ENOSYS, so that
+// programs fall back as they do on an older kernel. A call through another architecture's entry
+// (int 0x80) kills the process.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace casemate::jail {
+
+// Holds when (low 32 bits of argument `index` & mask) == value. Only the low word is looked at,
+// because the kernel does the same for every argument that the table tests: a test of 64 bits would
+// let a caller past a deny rule by setting a bit that the kernel ignores.
+struct ArgumentTest {
+  std::uint8_t index = 0;
+  std::uint32_t mask = 0xffffffff;
+  std::uint32_t value = 0;
+};
+
+// All tests of a clause must hold.
+struct Clause {
+  std::array<ArgumentTest, 3> tests{};
+  std::size_t count = 0;
+};
+
+// One system call. Without clauses the outcome is `otherwise`; with clauses it is allowed when one
+// holds (or, when `deny` is set, refused when one holds) and `otherwise` or its opposite if none does.
+struct Rule {
+  std::uint32_t number = 0;
+  int otherwise = 0;  // 0 allow, else the errno
+  std::vector<Clause> allow{};
+};
+
+struct Table {
+  std::vector<Rule> rules;     // any order; a number at most once
+  std::uint32_t unlisted = 0;  // seccomp return value for numbers that no rule names
+};
+
+// The table of a box: isolation by the kernel's own rules.
+Table box_table();
+// The table of the nest's init after the guest has started: wait, report, exit. Anything else kills.
+Table init_table();
+
+// Compiles a table: architecture check, then a binary search over the numbers.
+std::vector<sock_filter> compile(const Table& table);
+
+// What a program answers for a call: used by tests, which ask about every number and argument
+// without a kernel. The seccomp return value (SECCOMP_RET_*, errno in its low half).
+std::uint32_t evaluate(std::span<const sock_filter> program, std::uint32_t arch, std::uint32_t number,
+                       const std::array<std::uint64_t, 6>& arguments);
+
+// Installs a program on the calling process. 0, or the errno. After no_new_privs.
+int install(const sock_fprog& program);
+
+}  // namespace casemate::jail
