@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -80,6 +81,11 @@ int report(const Error& error) {
   return error.code == ErrorCode::kInvalid ? kExitUsage : kExitUnavailable;
 }
 
+int usage(const std::string& what) {
+  std::fprintf(stderr, "casemate image: %s; see casemate image --help\n", what.c_str());
+  return kExitUsage;
+}
+
 std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -112,7 +118,7 @@ std::string environment(const char* name) {
 }
 
 struct Arguments {
-  std::string store;
+  std::optional<std::string> store;
   std::string name = "python";
   bool force = false;
   bool json = false;
@@ -120,30 +126,12 @@ struct Arguments {
 };
 
 std::vector<std::string> stores_to_search(const Arguments& arguments) {
-  if (!arguments.store.empty()) return {arguments.store};
+  if (arguments.store) return {*arguments.store};
   return image::store_paths(::geteuid() == 0, environment("XDG_DATA_HOME"), environment("HOME"));
 }
 
-struct Found {
-  image::Store store;
-  image::ImageInfo info;
-};
-
-// In the first store that has it. A store that is not there is passed over while there is another.
-Result<Found> find(const Arguments& arguments) {
-  Error last;
-  for (const std::string& path : stores_to_search(arguments)) {
-    auto store = image::Store::open(path, image::StoreMode::kRead);
-    if (!store) {
-      last = store.error();
-      continue;
-    }
-    auto info = store->find(arguments.name);
-    if (info) return Found{std::move(*store), std::move(*info)};
-    last = info.error();
-    if (last.code != ErrorCode::kNotFound) break;
-  }
-  return tl::unexpected<Error>(std::move(last));
+Result<image::StoredImage> find(const Arguments& arguments) {
+  return image::find_image(stores_to_search(arguments), arguments.name);
 }
 
 unsigned threads() { return std::clamp(std::thread::hardware_concurrency(), 1U, 4U); }
@@ -327,10 +315,15 @@ int image_command(int argc, char** argv) {
   verify->add_option("name", arguments.name, "name or digest")->required();
   verify->add_flag("--quick", arguments.quick,
                    "compare names, types, modes and sizes; do not read the files");
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+    return usage("there is no command '" + image::escape(argv[1]) +
+                 "'; there are build, list, inspect and verify");
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    return usage(error.what());
   }
   if (build->parsed()) return run_build(arguments);
   if (list->parsed()) return run_list(arguments);

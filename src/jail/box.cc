@@ -208,8 +208,16 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
          // The copy must be dumpable until its maps are written, or /proc/PID belongs to root and
          // newuidmap refuses; its change of user id makes it undumpable again.
          (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-         const long pid =
-             ::syscall(SYS_clone, namespace_flags(plan) | CLONE_PIDFD | SIGCHLD, nullptr, &pidfd, nullptr, 0);
+         clone_args arguments{};
+         arguments.flags = namespace_flags(plan) | CLONE_PIDFD;
+         arguments.exit_signal = SIGCHLD;
+         arguments.pidfd = static_cast<__u64>(reinterpret_cast<std::uintptr_t>(&pidfd));
+         // Born in its v2 group: attaching later waits for a grace period of the kernel, some milliseconds.
+         if (const int group = box->groups_.unified_fd(); group >= 0) {
+           arguments.flags |= CLONE_INTO_CGROUP;
+           arguments.cgroup = static_cast<__u64>(group);
+         }
+         const long pid = ::syscall(SYS_clone3, &arguments, sizeof(arguments));
          const int clone_errno = errno;
          if (pid != 0) (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
          if (pid < 0) return fail_errno("clone into new namespaces", clone_errno);
@@ -225,8 +233,9 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
        });
   child_end.reset();
   ok = ok && step(Stage::kWriteMaps, [&] { return write_id_maps(host.ids, box->init_pid_); });
+  ok = ok && step(Stage::kSayMapped, [&] { return sys::send_message(box->link_, "m", {}); });
   ok = ok && step(Stage::kAttach, [&] { return box->groups_.attach(box->init_pid_); });
-  ok = ok && step(Stage::kOpenGate, [&] { return sys::send_message(box->link_, "g", {}); });
+  ok = ok && step(Stage::kSayAttached, [&] { return sys::send_message(box->link_, "a", {}); });
   if (!ok) {
     (void)box->destroy(Deadline::in(milliseconds{5000}));
     return nullptr;

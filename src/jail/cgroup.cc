@@ -174,8 +174,31 @@ Result<void> BoxGroups::set_limits(const GroupLimits& limits) {
 
 Result<void> BoxGroups::attach(int pid) const {
   const std::string text = std::to_string(pid);
-  for (const Group& group : groups_) TRY(sys::write_file_at(group.directory.get(), "cgroup.procs", text));
+  for (const Group& group : groups_) {
+    if (!group.v2) TRY(sys::write_file_at(group.directory.get(), "cgroup.procs", text));
+  }
   return {};
+}
+
+Result<sys::Child> prime_attach(const CgroupLayout& layout) {
+  for (const CgroupBase& base : layout.bases) {
+    if (base.v2) continue;
+    const pid_t pid = ::fork();
+    if (pid < 0) return fail_errno("fork");
+    if (pid == 0) {
+      (void)sys::write_file_at(AT_FDCWD, base.path + "/cgroup.procs", "0");  // its effect is the wait
+      ::_exit(0);
+    }
+    sys::Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd) return fail_errno("pidfd_open");
+    return sys::Child(std::move(pidfd), pid);
+  }
+  return sys::Child();
+}
+
+int BoxGroups::unified_fd() const {
+  const Group* unified = group_of(Controller::kUnified);
+  return unified == nullptr ? -1 : unified->directory.get();
 }
 
 std::uint64_t BoxGroups::cpu_us() const {

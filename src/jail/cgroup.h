@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "sys/fd.h"
+#include "sys/process.h"
 
 namespace casemate::jail {
 
@@ -71,7 +72,9 @@ class BoxGroups {
   ~BoxGroups();
 
   Result<void> set_limits(const GroupLimits& limits);
-  // Moves a process in, by its pid as this process sees it. Before it touches memory that is its own.
+  // The v2 group for CLONE_INTO_CGROUP (Linux 5.7), or -1.
+  int unified_fd() const;
+  // Moves a process, by its pid as this process sees it, into the groups that it was not born into.
   Result<void> attach(int pid) const;
 
   // An eventfd that becomes readable when the kernel runs out of memory inside. Absent on v2, where
@@ -100,6 +103,11 @@ class BoxGroups {
   std::vector<Group> groups_;
   sys::Fd oom_event_;
 };
+
+// Moving a process between groups waits for a grace period of the kernel (7 ms measured), unless
+// another move has just done so. Starts a child that moves itself to where it is, so that a warden's
+// first box does not wait; nothing on a host where every group is v2, since boxes are born there.
+Result<sys::Child> prime_attach(const CgroupLayout& layout);
 
 // The name of a box's groups.
 std::string group_name(std::uint32_t instance, std::uint64_t box);

@@ -1,13 +1,14 @@
 // Theory of operation: the nest's init.
 //
 // The warden clones this process into new user, mount, pid, network, IPC and host-name namespaces. It
-// is PID 1 of the box. It waits at the gate until the warden has written its id maps and attached it
-// to the control groups, so that nothing it does is uncharged or unmapped; builds the tree that the
-// guest will see; pivots into it and lets go of the host's; hands the layer's directory out; forks the
-// guest; and then drops every privilege that it had in its namespace, installs a filter that knows
-// wait, report and exit, and reaps. When the program ends it says how and exits, and the kernel kills
-// what is left of the tree: the end of a run is the end of its pid namespace. When the link to the
-// warden closes (the warden was killed) it exits at once, with the same effect.
+// is PID 1 of the box. It waits until the warden has written its id maps; builds the tree that the
+// guest will see; pivots into it and lets go of the host's; hands the layer's directory out; waits
+// until the warden has attached it to the control groups (which takes the kernel longer than all that,
+// so it goes on meanwhile), so that nothing of the guest's is uncharged; forks the guest; and then drops
+// every privilege that it had in its namespace, installs a filter that knows wait, report and exit, and
+// reaps. When the program ends it says how and exits, and the kernel kills what is left of the tree: the end
+// of a run is the end of its pid namespace. When the link to the warden closes (the warden was killed) it
+// exits at once, with the same effect.
 //
 // In this cold form the nest serves one box. A nest with a zygote has the same first half; its init
 // forks the zygote where this one forks the guest.
@@ -95,8 +96,9 @@ const char* staging_directory() {
   return "/tmp";
 }
 
-void wait_at_gate(const Plan& plan) {
-  step(plan, Stage::kGate, [&] {
+// Waits for one word of the warden's.
+void wait_for_warden(const Plan& plan, Stage stage) {
+  step(plan, stage, [&] {
     char byte = 0;
     for (;;) {
       const ssize_t got = ::recv(plan.link, &byte, 1, 0);
@@ -368,9 +370,7 @@ void setup_failed(const Plan& plan, Stage stage, int errno_value) {
 }
 
 void run_nest_init(const Plan& plan, const Filters& filters) {
-  wait_at_gate(plan);
-  // After the attach, so that the box's own group is what /proc/self/cgroup calls "/".
-  step_if(plan, Wall::kCgroupNs, Stage::kNewCgroupNs, [] { return errno_of(::unshare(CLONE_NEWCGROUP)); });
+  wait_for_warden(plan, Stage::kMapped);
   // stops: mounts made here from showing outside, and the reverse
   step(plan, Stage::kPrivateMounts,
        [] { return errno_of(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr)); });
@@ -410,6 +410,9 @@ void run_nest_init(const Plan& plan, const Filters& filters) {
   step_if(plan, Wall::kCpuShare, Stage::kAffinity, [&] { return set_affinity(plan); });
   own_pipes(plan);
   hand_out_layer(plan);
+  wait_for_warden(plan, Stage::kAttached);
+  // After the attach, so that the box's own group is what /proc/self/cgroup calls "/".
+  step_if(plan, Wall::kCgroupNs, Stage::kNewCgroupNs, [] { return errno_of(::unshare(CLONE_NEWCGROUP)); });
 
   sigset_t child;
   sigemptyset(&child);

@@ -14,11 +14,11 @@ namespace casemate::jail {
   X(kMakeLink, "make the link to the nest's init")                                \
   X(kClone, "clone the nest's init into new namespaces")                          \
   X(kWriteMaps, "write the id maps")                                              \
+  X(kSayMapped, "tell the init that its ids are mapped")                          \
   X(kAttach, "attach to the control groups")                                      \
-  X(kOpenGate, "open the gate")                                                   \
+  X(kSayAttached, "tell the init that it is attached")                            \
   /* the nest's init */                                                           \
-  X(kGate, "wait for the gate")                                                   \
-  X(kNewCgroupNs, "unshare the cgroup namespace")                                 \
+  X(kMapped, "wait for the id maps")                                              \
   X(kPrivateMounts, "make all mounts private")                                    \
   X(kOpenSources, "open the image and the guest tree in the new mount namespace") \
   X(kBecomeNestRoot, "become the nest's root")                                    \
@@ -42,6 +42,8 @@ namespace casemate::jail {
   X(kAffinity, "set the processors")                                              \
   X(kOwnPipes, "give the box its output pipes")                                   \
   X(kSendLayer, "hand the layer out")                                             \
+  X(kAttached, "wait until it is in the control groups")                          \
+  X(kNewCgroupNs, "unshare the cgroup namespace")                                 \
   X(kFork, "fork the guest")                                                      \
   /* the guest, before it executes */                                             \
   X(kNewSession, "start a session")                                               \
