@@ -19,6 +19,8 @@
 #include "image/build.h"
 #include "image/recipe.h"
 #include "image/store.h"
+#include "json/writer.h"
+#include "terminal_progress.h"
 
 namespace casemate {
 namespace {
@@ -28,53 +30,6 @@ constexpr int kExitFault = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitUnavailable = 4;
 constexpr std::size_t kFaultsShownMax = 100;
-constexpr milliseconds kRedrawSpan{100};
-
-// On a terminal one line that is drawn again and again; elsewhere one line per stage. On standard error, so
-// that standard output has the answer alone.
-class TerminalProgress final : public image::Progress {
- public:
-  TerminalProgress() : terminal_(::isatty(STDERR_FILENO) == 1) {}
-  TerminalProgress(const TerminalProgress&) = delete;
-  TerminalProgress& operator=(const TerminalProgress&) = delete;
-  ~TerminalProgress() override { clear(); }
-
-  void stage(std::string_view what) override {
-    stage_ = what;
-    drawn_at_ = {};
-    if (terminal_) {
-      advance(0, 0);
-    } else {
-      std::fprintf(stderr, "%s\n", stage_.c_str());
-    }
-  }
-
-  void advance(std::uint64_t done, std::uint64_t total) override {
-    if (!terminal_ || now() - drawn_at_ < kRedrawSpan) return;
-    drawn_at_ = now();
-    constexpr std::uint64_t kWidth = 30;
-    const std::uint64_t filled = total == 0 ? 0 : kWidth * done / total;
-    std::string bar(filled, '#');
-    bar.resize(kWidth, '.');
-    std::fprintf(stderr, "\r\033[K[%s] %3llu %% %s", bar.c_str(),
-                 static_cast<unsigned long long>(total == 0 ? 0 : 100 * done / total), stage_.c_str());
-    std::fflush(stderr);
-  }
-
-  void note(std::string_view line) override {
-    clear();
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-  }
-
- private:
-  void clear() const {
-    if (terminal_) std::fputs("\r\033[K", stderr);
-  }
-
-  bool terminal_;
-  std::string stage_;
-  Instant drawn_at_;
-};
 
 int report(const Error& error) {
   std::fprintf(stderr, "casemate image: %s\n", error.message.c_str());
@@ -84,23 +39,6 @@ int report(const Error& error) {
 int usage(const std::string& what) {
   std::fprintf(stderr, "casemate image: %s; see casemate image --help\n", what.c_str());
   return kExitUsage;
-}
-
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out.append("\\").push_back(c);
-    } else if (byte < 0x20 || byte >= 0x7f) {
-      std::array<char, 8> buffer{};
-      std::snprintf(buffer.data(), buffer.size(), "\\u%04x", byte);
-      out.append(buffer.data());
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out + "\"";
 }
 
 std::string utc(std::int64_t seconds) {
@@ -194,29 +132,34 @@ int run_list(const Arguments& arguments) {
 }
 
 void print_json(const image::ImageInfo& info, const image::About& about) {
-  std::string out =
-      "{\"name\":" + json_string(about.name) + ",\"digest\":" + json_string(info.digest) +
-      ",\"rootfs\":" + json_string(info.rootfs()) + ",\"recipe\":" + json_string(about.recipe) +
-      ",\"created\":" + json_string(utc(about.created_s)) + ",\"files\":" + std::to_string(about.files) +
-      ",\"directories\":" + std::to_string(about.directories) + ",\"links\":" + std::to_string(about.links) +
-      ",\"size_bytes\":" + std::to_string(about.size_bytes) + ",\"python\":" + json_string(about.python) +
-      ",\"packages\":[";
-  const char* comma = "";
+  json::Writer writer;
+  writer.begin_object()
+      .field("name", about.name)
+      .field("digest", info.digest)
+      .field("rootfs", info.rootfs())
+      .field("recipe", about.recipe)
+      .field("created", utc(about.created_s))
+      .field("files", about.files)
+      .field("directories", about.directories)
+      .field("links", about.links)
+      .field("size_bytes", about.size_bytes)
+      .field("python", about.python);
+  writer.key("packages").begin_array();
   for (const auto& package : about.packages) {
-    out += std::exchange(comma, ",");
-    out += "{\"name\":" + json_string(package.name) + ",\"version\":" + json_string(package.version) +
-           ",\"architecture\":" + json_string(package.architecture) + "}";
+    writer.begin_object()
+        .field("name", package.name)
+        .field("version", package.version)
+        .field("architecture", package.architecture)
+        .end_object();
   }
-  out += "],\"modules\":[";
-  comma = "";
-  for (const auto& module : about.modules) out += std::exchange(comma, ",") + json_string(module);
-  out += "],\"omitted\":[";
-  comma = "";
+  writer.end_array().key("modules").begin_array();
+  for (const auto& module : about.modules) writer.value(module);
+  writer.end_array().key("omitted").begin_array();
   for (const auto& omitted : about.omitted) {
-    out += std::exchange(comma, ",");
-    out += "{\"path\":" + json_string(omitted.path) + ",\"package\":" + json_string(omitted.package) + "}";
+    writer.begin_object().field("path", omitted.path).field("package", omitted.package).end_object();
   }
-  std::printf("%s]}\n", out.c_str());
+  writer.end_array().end_object();
+  std::printf("%s\n", std::move(writer).take().c_str());
 }
 
 int run_inspect(const Arguments& arguments) {
@@ -271,8 +214,8 @@ int run_verify(const Arguments& arguments) {
   }
   if (faults.size() > kFaultsShownMax) std::printf("… and %zu more\n", faults.size() - kFaultsShownMax);
   if (!checked->ok()) {
-    std::fprintf(stderr, "casemate image: %s has %zu faults; rebuild it with: casemate image build --force\n",
-                 found->info.digest.c_str(), faults.size());
+    std::fprintf(stderr, "casemate image: %s: %zu %s; rebuild it with: casemate image build --force\n",
+                 found->info.digest.c_str(), faults.size(), faults.size() == 1 ? "fault" : "faults");
     return kExitFault;
   }
   std::printf("%s: %llu files, %s: no fault%s\n", found->info.digest.c_str(),
@@ -289,6 +232,12 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* what, const c
                       "$XDG_DATA_HOME/casemate/images)");
   command->footer(std::string("Examples:\n") + examples);
   return command;
+}
+
+bool has_command(const CLI::App& app, const std::string& name) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const CLI::App* command) { return command->get_name() == name; });
 }
 
 }  // namespace
@@ -315,7 +264,7 @@ int image_command(int argc, char** argv) {
   verify->add_option("name", arguments.name, "name or digest")->required();
   verify->add_flag("--quick", arguments.quick,
                    "compare names, types, modes and sizes; do not read the files");
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+  if (argc > 1 && argv[1][0] != '-' && !has_command(app, argv[1])) {
     return usage("there is no command '" + image::escape(argv[1]) +
                  "'; there are build, list, inspect and verify");
   }

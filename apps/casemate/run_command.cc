@@ -269,7 +269,7 @@ constexpr const char* kWardenName = "casemate-warden";
 #endif
 
 int run_request(engine::Request request, const Options& options) {
-  const RunOutput output({options.json, options.quiet});
+  RunOutput output({options.json, options.quiet});
   if (const auto refusal = engine::floor_refusal(request)) {
     return output.finish(engine::refused_outcome(request, outcome::Reason::kIsolationUnavailable, *refusal));
   }

@@ -42,20 +42,21 @@ const char* color_of(Status status) {
 
 }  // namespace
 
-RunOutput::RunOutput(Options options)
-    : options_(options),
-      stdout_terminal_(::isatty(STDOUT_FILENO) == 1),
-      stderr_terminal_(::isatty(STDERR_FILENO) == 1) {}
+RunOutput::RunOutput(Options options) : options_(options) {
+  sides_[0].fd = STDOUT_FILENO;
+  sides_[1].fd = STDERR_FILENO;
+  for (Side& side : sides_) side.terminal = ::isatty(side.fd) == 1;
+}
 
-void RunOutput::live(outcome::Stream stream, std::string_view bytes) const {
+void RunOutput::live(outcome::Stream stream, std::string_view bytes) {
   if (options_.json) return;
-  const bool out = stream == outcome::Stream::kStdout;
-  const int fd = out ? STDOUT_FILENO : STDERR_FILENO;
-  if (out ? stdout_terminal_ : stderr_terminal_) {
-    write_out(fd, json::escape_control(json::to_text(bytes).text));
-  } else {
-    write_out(fd, bytes);
-  }
+  Side& side = sides_[stream == outcome::Stream::kStdout ? 0 : 1];
+  if (!side.terminal) return write_out(side.fd, bytes);
+  std::string text;
+  std::string shown;
+  side.text.feed(bytes, text);
+  side.escaper.feed(text, shown);
+  write_out(side.fd, shown);
 }
 
 void RunOutput::summary(const Outcome& outcome) const {
@@ -63,7 +64,8 @@ void RunOutput::summary(const Outcome& outcome) const {
   std::string text;
   if (outcome.result) {
     for (const auto& [type, value] : *outcome.result) {
-      if (type == "text/plain") write_out(STDOUT_FILENO, value + "\n");
+      if (type != "text/plain") continue;
+      write_out(STDOUT_FILENO, (sides_[0].terminal ? json::escape_control(value) : value) + "\n");
     }
   }
   if (ending.exception) {
@@ -108,13 +110,22 @@ void RunOutput::summary(const Outcome& outcome) const {
   const bool plain_ok = ending.status == Status::kOk && ending.limits_met.empty() && !outcome.below_floor &&
                         outcome.teardown != outcome::TeardownVerdict::kQuarantined;
   if (!plain_ok) {
-    text += stderr_terminal_ ? std::string(color_of(ending.status)) + "casemate: " + shown + "\033[0m\n"
-                             : "casemate: " + shown + "\n";
+    text += sides_[1].terminal ? std::string(color_of(ending.status)) + "casemate: " + shown + "\033[0m\n"
+                               : "casemate: " + shown + "\n";
   }
   write_out(STDERR_FILENO, text);
 }
 
-int RunOutput::finish(const Outcome& outcome) const {
+int RunOutput::finish(const Outcome& outcome) {
+  for (Side& side : sides_) {
+    if (!side.terminal) continue;
+    std::string text;
+    std::string shown;
+    side.text.finish(text);
+    side.escaper.feed(text, shown);
+    side.escaper.finish(shown);
+    write_out(side.fd, shown);
+  }
   if (options_.json) {
     write_out(STDOUT_FILENO, outcome::write_json(outcome) + "\n");
   } else if (!options_.quiet || outcome.ending.status == Status::kRefused ||

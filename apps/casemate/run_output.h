@@ -2,9 +2,11 @@
 // with --json, one document.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
+#include "json/utf8.h"
 #include "outcome/capture.h"
 #include "outcome/outcome.h"
 
@@ -19,16 +21,23 @@ class RunOutput {
   explicit RunOutput(Options options);
 
   // Output while the program runs: exact bytes, but on a terminal without what could drive it.
-  void live(outcome::Stream stream, std::string_view bytes) const;
+  void live(outcome::Stream stream, std::string_view bytes);
   // The end. Answers the exit code.
-  int finish(const outcome::Outcome& outcome) const;
+  int finish(const outcome::Outcome& outcome);
 
  private:
   void summary(const outcome::Outcome& outcome) const;
 
+  // One of the two standard descriptors.
+  struct Side {
+    int fd = -1;
+    bool terminal = false;
+    json::TextStream text;  // a character may be split over two reads
+    json::ControlEscaper escaper{json::CarriageReturn::kPass};
+  };
+
   Options options_;
-  bool stdout_terminal_ = false;
-  bool stderr_terminal_ = false;
+  std::array<Side, 2> sides_;
 };
 
 // A directory name for the products of a run whose caller named none: sortable, unique.

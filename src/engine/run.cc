@@ -83,6 +83,12 @@ outcome::LimitValues effective_limits(const box::Limits& limits) {
   return values;
 }
 
+// How much of each stream is kept. A test build can have this wall off: everything.
+Bytes capture_cap(const Request& request) {
+  const bool off = (request.walls_off & frame::wall_bit(frame::Wall::kOutputLimit)) != 0;
+  return off ? gib(1) : request.limits.output;
+}
+
 // Input for the program's stdin: nothing, or an unchangeable file in memory.
 Result<sys::Fd> make_stdin(const std::string& bytes) {
   if (bytes.empty()) return sys::open_at(AT_FDCWD, "/dev/null", O_RDONLY);
@@ -105,7 +111,7 @@ class LiveRun {
         box_(box),
         hooks_(hooks),
         feed_(request, request.limits.memory),
-        capture_({request.limits.output,
+        capture_({capture_cap(request),
                   [&products](Stream stream, std::string_view bytes) { products.spool(stream, bytes); }}) {}
 
   Result<void> start(const Paths& paths, const Image& image);
@@ -303,9 +309,11 @@ void collect(const Request& request, const LiveRun& run, Products& products,
     keep(products.store(named, open));
   }
   for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
+    auto& text = stream == Stream::kStdout ? result.stdout_text : result.stderr_text;
+    // Bytes that are not text are kept exactly beside the text that stands for them.
+    if (text.lossy && !text.truncated) products.spool(stream, run.capture().exact(stream));
     auto stored = products.finish_stream(stream);
     if (!stored) continue;
-    auto& text = stream == Stream::kStdout ? result.stdout_text : result.stderr_text;
     if (stored->artifact.state == outcome::ArtifactState::kStored) text.artifact = stored->artifact.id;
     keep(std::move(*stored));
   }

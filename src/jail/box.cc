@@ -64,6 +64,10 @@ Result<void> place_strings(const frame::MakeBox& spec, Plan& plan) {
       !take(spec.environment_count, plan.environment)) {
     return fail(ErrorCode::kInvalid, "the strings of a box are cut short");
   }
+  if (!wall_on(plan, Wall::kEnvironment)) {  // test builds: what the warden itself was started with
+    for (char** entry = ::environ; *entry != nullptr; ++entry)
+      plan.environment.insert(plan.environment.begin(), *entry);
+  }
   return {};
 }
 
@@ -186,6 +190,11 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
                                          wall_on(plan, Wall::kMemoryLimit), wall_on(plan, Wall::kPidsLimit),
                                          wall_on(plan, Wall::kCpuShare)});
        });
+  IdRange ids = host.ids;
+  if (!wall_on(plan, Wall::kNestIds) && ids.by_root) {  // test builds: root inside is root outside
+    ids.nest_uid = ids.nest_gid = 0;
+    ids.first_uid = ids.first_gid = 1;
+  }
   sys::Fd child_end;
   ok = ok && step(Stage::kMakeLink, [&]() -> Result<void> {
          sys::Pair pair = TRY(sys::make_seqpacket_pair());
@@ -194,7 +203,7 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
          child_end = std::move(pair.second);
          plan.link = child_end.get();
          if (host.ids.by_root) {
-           const uid_t owner = host.ids.nest_uid + plan.slot_id;
+           const uid_t owner = ids.nest_uid + plan.slot_id;
            for (const sys::Fd* pipe : {&fds.stdout_fd, &fds.stderr_fd}) {
              if (::fchown(pipe->get(), owner, owner) < 0) return fail_errno("give the box its pipes");
            }
@@ -232,7 +241,7 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
          return {};
        });
   child_end.reset();
-  ok = ok && step(Stage::kWriteMaps, [&] { return write_id_maps(host.ids, box->init_pid_); });
+  ok = ok && step(Stage::kWriteMaps, [&] { return write_id_maps(ids, box->init_pid_); });
   ok = ok && step(Stage::kSayMapped, [&] { return sys::send_message(box->link_, "m", {}); });
   ok = ok && step(Stage::kAttach, [&] { return box->groups_.attach(box->init_pid_); });
   ok = ok && step(Stage::kSayAttached, [&] { return sys::send_message(box->link_, "a", {}); });

@@ -109,6 +109,20 @@ void wait_for_warden(const Plan& plan, Stage stage) {
   });
 }
 
+// stops: the warden's sockets, locks and group directories from living on in a process that a guest can
+// see, and a killed warden from seeming alive because somebody holds its descriptors.
+int close_wardens(const Plan& plan) {
+  int keep[] = {plan.link, plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd};
+  std::sort(std::begin(keep), std::end(keep));
+  unsigned next = 0;
+  for (const int fd : keep) {
+    const auto number = static_cast<unsigned>(fd);
+    if (number > next && ::syscall(SYS_close_range, next, number - 1, 0U) < 0) return errno;
+    next = number + 1;
+  }
+  return errno_of(::syscall(SYS_close_range, next, ~0U, 0U));
+}
+
 struct Sources {
   int image = -1;
   int guest = -1;
@@ -149,9 +163,11 @@ void mount_root(const Plan& plan, const Sources& sources) {
   move_tree(plan, Stage::kBindGuest, sources.guest, "guest");
   step(plan, Stage::kMountRoot, [&] {
     if (!wall_on(plan, Wall::kImageOverlay)) {  // test builds: the image itself, shared with others
-      return bind("image", "root",
-                  flags_if(plan, MS_NOSUID | MS_NODEV) |
-                      (wall_on(plan, Wall::kImageReadOnly) ? unsigned{MS_RDONLY} : 0U));
+      const int failed = bind("image", "root",
+                              flags_if(plan, MS_NOSUID | MS_NODEV) |
+                                  (wall_on(plan, Wall::kImageReadOnly) ? unsigned{MS_RDONLY} : 0U));
+      if (failed != 0) return failed;
+      return bind("guest/usr/lib/casemate", "root/usr/lib/casemate", MS_RDONLY);
     }
     if (!wall_on(plan, Wall::kImageReadOnly)) {  // test builds: a writable root
       return errno_of(::mount("overlay", "root", "overlay", flags_if(plan, MS_NOSUID | MS_NODEV),
@@ -160,7 +176,7 @@ void mount_root(const Plan& plan, const Sources& sources) {
     // stops: writing the image; set-id files; device nodes; watching and locking other boxes through
     // inodes that they share (an overlay has inodes of its own); and, since the names are relative,
     // learning where the host keeps the image
-    return errno_of(::mount("overlay", "root", "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
+    return errno_of(::mount("overlay", "root", "overlay", MS_RDONLY | flags_if(plan, MS_NOSUID | MS_NODEV),
                             plan.overlay_options.c_str()));
   });
 }
@@ -239,10 +255,8 @@ void mount_proc(const Plan& plan) {
 void enter_root(const Plan& plan) {
   step(plan, Stage::kPivotRoot, [&] {
     if (::chdir("root") < 0) return errno;
-    if (!wall_on(plan, Wall::kPivotRoot)) {  // test builds: the host's tree stays at hand
-      const int host = ::mkdir("vol/host", 0755);
-      if (host == 0) (void)bind("/", "vol/host", 0);
-    }
+    // test builds: the host's tree stays at hand, where Landlock lets nothing be written
+    if (!wall_on(plan, Wall::kPivotRoot)) (void)bind("/", "run", 0);
     return errno_of(::syscall(SYS_pivot_root, ".", "."));
   });
   step(plan, Stage::kDetachHost, [&] {
@@ -370,6 +384,11 @@ void setup_failed(const Plan& plan, Stage stage, int errno_value) {
 }
 
 void run_nest_init(const Plan& plan, const Filters& filters) {
+  step(plan, Stage::kCloseWarden, [&] { return close_wardens(plan); });
+#ifdef CASEMATE_TEST_HOOKS
+  // The mistake of CVE-2024-21626, made in every test build: what kCloseFds has to close.
+  if (const int host = ::open("/", O_RDONLY | O_DIRECTORY); host >= 0) (void)::fcntl(host, F_DUPFD, 200);
+#endif
   wait_for_warden(plan, Stage::kMapped);
   // stops: mounts made here from showing outside, and the reverse
   step(plan, Stage::kPrivateMounts,

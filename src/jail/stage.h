@@ -18,6 +18,7 @@ namespace casemate::jail {
   X(kAttach, "attach to the control groups")                                      \
   X(kSayAttached, "tell the init that it is attached")                            \
   /* the nest's init */                                                           \
+  X(kCloseWarden, "close what is the warden's")                                   \
   X(kMapped, "wait for the id maps")                                              \
   X(kPrivateMounts, "make all mounts private")                                    \
   X(kOpenSources, "open the image and the guest tree in the new mount namespace") \
