@@ -31,6 +31,7 @@ namespace {
 using namespace frame;  // the protocol's names, used all over this file
 
 constexpr milliseconds kDestroyTime{10'000};
+constexpr std::size_t kUndoneMax = 64;
 
 class Warden {
  public:
@@ -51,6 +52,8 @@ class Warden {
   void make_box(const MakeBox& spec, std::vector<sys::Fd> fds);
   void open_file(const OpenFile& request);
   void destroy_box(std::uint64_t id);
+  void take_gone(const BoxGone& gone, std::uint32_t slot);
+  void keep_undone(const BoxGone& gone);
   void report();
   jail::Box* box_of(std::uint64_t id);
   std::uint32_t free_slot() const;
@@ -60,6 +63,8 @@ class Warden {
   jail::Host host_;
   sys::Child primer_;
   std::vector<std::unique_ptr<jail::Box>> boxes_;
+  std::vector<BoxGone> undone_;            // of boxes that were never whole, until the peer asks
+  std::vector<std::uint32_t> lost_slots_;  // of boxes that were not shown to be gone: never used again
   bool quarantined_ = false;
 };
 
@@ -110,6 +115,7 @@ jail::Box* Warden::box_of(std::uint64_t id) {
 std::uint32_t Warden::free_slot() const {
   const std::uint32_t count = host_.ids.single ? 1 : host_.ids.count;
   for (std::uint32_t slot = 1; slot <= count; ++slot) {
+    if (std::find(lost_slots_.begin(), lost_slots_.end(), slot) != lost_slots_.end()) continue;
     if (std::none_of(boxes_.begin(), boxes_.end(), [&](const auto& box) { return box->slot() == slot; }))
       return slot;
   }
@@ -124,6 +130,12 @@ void Warden::make_box(const MakeBox& spec, std::vector<sys::Fd> fds) {
   if (fds.size() != 6 || slot == 0 || box_of(spec.header.box) != nullptr) {
     failed.stage = static_cast<std::uint32_t>(jail::Stage::kLeaseId);
     failed.errno_value = slot == 0 ? EAGAIN : EINVAL;
+    put_text(failed.text, slot == 0 ? "every outside user id is in use or quarantined" : "a wrong request");
+    BoxGone nothing;
+    nothing.header.box = spec.header.box;
+    nothing.destroyed = nothing.init_reaped = nothing.groups_empty = nothing.groups_removed =
+        nothing.layer_released = 1;
+    if (box_of(spec.header.box) == nullptr) keep_undone(nothing);
     return say(failed);
   }
   jail::BoxFds box_fds{std::move(fds[0]), std::move(fds[1]), std::move(fds[2]),
@@ -137,6 +149,9 @@ void Warden::make_box(const MakeBox& spec, std::vector<sys::Fd> fds) {
   failed.stage = static_cast<std::uint32_t>(failure.stage);
   failed.errno_value =
       static_cast<std::uint32_t>(failure.error.errno_value != 0 ? failure.error.errno_value : EPERM);
+  put_text(failed.text, std::string(jail::stage_text(failed.stage)) + ": " + failure.error.message);
+  take_gone(failure.gone, slot);
+  keep_undone(failure.gone);
   say(failed);
 }
 
@@ -151,18 +166,34 @@ void Warden::open_file(const OpenFile& request) {
   say(answer, {&fd, file ? 1UL : 0UL});
 }
 
+// What is not proven gone keeps its user id, and this instance its number, from being handed out again.
+void Warden::take_gone(const BoxGone& gone, std::uint32_t slot) {
+  if (gone.destroyed != 0) return;
+  quarantined_ = true;
+  lost_slots_.push_back(slot);
+}
+
+void Warden::keep_undone(const BoxGone& gone) {
+  if (undone_.size() == kUndoneMax) undone_.erase(undone_.begin());
+  undone_.push_back(gone);
+}
+
 void Warden::destroy_box(std::uint64_t id) {
   const auto found =
       std::find_if(boxes_.begin(), boxes_.end(), [&](const auto& box) { return box->id() == id; });
   BoxGone gone;
   gone.header.box = id;
   if (found == boxes_.end()) {
-    // A box whose set-up failed was undone at once; there is nothing left of it.
-    gone.destroyed = gone.init_reaped = gone.groups_empty = gone.groups_removed = gone.layer_released = 1;
+    // A box whose set-up failed was undone at once. Of one that never was, nothing is shown.
+    const auto undone =
+        std::find_if(undone_.begin(), undone_.end(), [&](const auto& one) { return one.header.box == id; });
+    if (undone == undone_.end()) return say(gone);
+    gone = *undone;
+    undone_.erase(undone);
     return say(gone);
   }
   gone = (*found)->destroy(Deadline::in(kDestroyTime));
-  quarantined_ = quarantined_ || gone.destroyed == 0;
+  take_gone(gone, (*found)->slot());
   boxes_.erase(found);
   say(gone);
 }

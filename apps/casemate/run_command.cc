@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +30,7 @@ constexpr std::size_t kStdinMax = 64 << 20;
 // What the command line said, before it is checked.
 struct Options {
   std::string file;
-  std::string code;
+  std::optional<std::string> code;
   std::vector<std::string> arguments;
   std::string language = "python";
   std::string image = "python";
@@ -37,12 +39,12 @@ struct Options {
   std::string trust = "untrusted";
   std::vector<std::string> weaken;
   bool below_floor = false;
-  std::string memory, cpu_time, wall, disk, file_size, output;
-  double cpus = -1;
-  std::int64_t pids = -1, open_files = -1;
+  std::optional<std::string> memory, cpu_time, wall, disk, file_size, output;
+  std::optional<double> cpus;
+  std::optional<std::int64_t> pids, open_files;
   std::vector<std::string> files, artifacts, environment;
-  std::string out;
-  std::string stdin_file;
+  std::optional<std::string> out;
+  std::optional<std::string> stdin_file;
   bool json = false;
   bool quiet = false;
 #ifdef CASEMATE_TEST_HOOKS
@@ -81,7 +83,11 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--isolation", options.isolation, "auto or jail");
   app.add_option("--trust", options.trust, "trusted, untrusted (the default) or hostile");
   app.add_flag("--allow-below-floor", options.below_floor, "accept a weaker rung than the trust asks for");
-  app.add_option("--weaken", options.weaken, "accept a named weakening: single-id, no-cgroup");
+  // An option that may be given again takes one value each time, and leaves PROGRAM alone.
+  const auto add_list = [&](const char* name, std::vector<std::string>& list, const char* what) {
+    app.add_option(name, list, what)->allow_extra_args(false);
+  };
+  add_list("--weaken", options.weaken, "accept a named weakening: single-id, no-cgroup");
   app.add_option("--memory", options.memory, "memory (512MiB)");
   app.add_option("--cpus", options.cpus, "processors (1)");
   app.add_option("--cpu-time", options.cpu_time, "CPU time (20s)");
@@ -92,10 +98,10 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--open-files", options.open_files, "descriptors of one process (256)");
   app.add_option("--output", options.output,
                  "kept of stdout and of stderr (64KiB); 64 times it ends the run");
-  app.add_option("--file", options.files, "input file, SRC or SRC:DEST below /work");
-  app.add_option("--artifact", options.artifacts, "a path below /work that is a product");
+  add_list("--file", options.files, "input file, SRC or SRC:DEST below /work");
+  add_list("--artifact", options.artifacts, "a path below /work that is a product");
   app.add_option("--out", options.out, "directory for products (casemate-out/RUN when there are any)");
-  app.add_option("--env", options.environment, "NAME=VALUE for the program");
+  add_list("--env", options.environment, "NAME=VALUE for the program");
   app.add_option("--stdin", options.stdin_file, "file that the program reads as its standard input");
   app.add_flag("--json", options.json, "one JSON document on standard output, after the proof of teardown");
   app.add_flag("--quiet", options.quiet, "nothing but the program's own output");
@@ -118,7 +124,7 @@ Result<std::string> read_input(const std::string& path, std::size_t most, const 
     file = std::move(*opened);
     struct stat status {};
     if (::fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
-      return fail(ErrorCode::kInvalid, "'" + path + "' is a directory; name the file with the program");
+      return fail(ErrorCode::kInvalid, std::string(what) + " must be a file; '" + path + "' is a directory");
     }
   }
   auto content = sys::read_file(file, most);
@@ -147,26 +153,26 @@ Result<engine::Isolation> parse_isolation(const std::string& text) {
 Result<void> parse_limits(const Options& options, engine::Request& request) {
   box::Limits& limits = request.limits;
   outcome::LimitValues& requested = request.requested;
-  const auto amount = [](const std::string& text, Bytes& to,
+  const auto amount = [](const std::optional<std::string>& text, Bytes& to,
                          std::optional<std::uint64_t>& asked) -> Result<void> {
-    if (text.empty()) return {};
-    to = TRY(parse_bytes(text));
+    if (!text) return {};
+    to = TRY(parse_bytes(*text));
     asked = to.count;
     return {};
   };
-  const auto span = [](const std::string& text, milliseconds& to,
+  const auto span = [](const std::optional<std::string>& text, milliseconds& to,
                        std::optional<std::uint64_t>& asked) -> Result<void> {
-    if (text.empty()) return {};
-    to = TRY(parse_duration(text));
+    if (!text) return {};
+    to = TRY(parse_duration(*text));
     asked = static_cast<std::uint64_t>(to.count());
     return {};
   };
-  const auto count = [](std::int64_t number, const char* name, std::uint32_t& to,
+  const auto count = [](std::optional<std::int64_t> number, const char* name, std::uint32_t& to,
                         std::optional<std::uint64_t>& asked) -> Result<void> {
-    if (number == -1) return {};
-    if (number < 0 || number > 1'000'000)
+    if (!number) return {};
+    if (*number < 0 || *number > 1'000'000)
       return fail(ErrorCode::kInvalid, std::string(name) + " is out of range");
-    to = static_cast<std::uint32_t>(number);
+    to = static_cast<std::uint32_t>(*number);
     asked = to;
     return {};
   };
@@ -179,13 +185,28 @@ Result<void> parse_limits(const Options& options, engine::Request& request) {
   TRY(span(options.cpu_time, limits.cpu_time, requested.cpu_time_ms));
   TRY(count(options.pids, "--pids", limits.pids, requested.pids));
   TRY(count(options.open_files, "--open-files", limits.open_files, requested.open_files));
-  if (options.cpus != -1) {
-    if (!(options.cpus >= 0 && options.cpus <= 4096))
+  if (options.cpus) {
+    if (!(*options.cpus >= 0 && *options.cpus <= 4096))
       return fail(ErrorCode::kInvalid, "--cpus is out of range");
-    limits.cpus_milli = static_cast<std::uint32_t>(options.cpus * 1000);
+    limits.cpus_milli = static_cast<std::uint32_t>(*options.cpus * 1000);
     requested.cpus = options.cpus;
   }
   return {};
+}
+
+// DEST without its empty and `.` parts, as `./a` and `a//b` are written by hand; one that names a directory
+// gets the file's own name in it. What leads out of /work is left for check_request() to refuse.
+std::string plain_destination(const std::string& destination, const std::string& own_name) {
+  std::string plain;
+  bool directory = true;
+  for (std::size_t at = 0; at <= destination.size();) {
+    const std::size_t end = std::min(destination.find('/', at), destination.size());
+    const std::string part = destination.substr(at, end - at);
+    directory = part.empty() || part == ".";
+    if (!directory) plain += (plain.empty() ? "" : "/") + part;
+    at = end + 1;
+  }
+  return directory ? plain + (plain.empty() ? "" : "/") + own_name : plain;
 }
 
 // SRC or SRC:DEST; DEST is below /work and defaults to SRC's last component.
@@ -199,9 +220,9 @@ Result<engine::InputFile> parse_input_file(const std::string& text) {
       if (destination.starts_with("/work/")) destination = destination.substr(6);
     }
   }
-  if (destination.empty()) destination = source.substr(source.rfind('/') + 1);
+  const std::string own_name = source.substr(source.rfind('/') + 1);
   engine::InputFile file;
-  file.path = destination;
+  file.path = destination.starts_with('/') ? destination : plain_destination(destination, own_name);
   auto opened = sys::open_at(AT_FDCWD, source, O_RDONLY | O_NONBLOCK);
   if (!opened)
     return fail(ErrorCode::kInvalid, "--file '" + source + "' cannot be read: " + opened.error().message);
@@ -218,11 +239,11 @@ Result<engine::Request> make_request(const Options& options) {
   if (options.language != "python") {
     return fail(ErrorCode::kInvalid, "--language takes python, not '" + options.language + "'");
   }
-  if (!options.code.empty() && !options.file.empty()) {
+  if (options.code && !options.file.empty()) {
     return fail(ErrorCode::kInvalid, "give either -c CODE or a PROGRAM, not both");
   }
-  if (!options.code.empty()) {
-    request.program = options.code;
+  if (options.code) {
+    request.program = *options.code;
   } else if (!options.file.empty()) {
     request.program = TRY(read_input(options.file, kProgramMax.count, "the program"));
     if (options.file != "-") request.program_name = options.file.substr(options.file.rfind('/') + 1);
@@ -232,8 +253,7 @@ Result<engine::Request> make_request(const Options& options) {
   }
   request.arguments = options.arguments;
   request.environment = options.environment;
-  if (!options.stdin_file.empty())
-    request.stdin_bytes = TRY(read_input(options.stdin_file, kStdinMax, "--stdin"));
+  if (options.stdin_file) request.stdin_bytes = TRY(read_input(*options.stdin_file, kStdinMax, "--stdin"));
   for (const std::string& text : options.files) request.files.push_back(TRY(parse_input_file(text)));
   request.artifacts = options.artifacts;
   request.trust = TRY(parse_trust(options.trust));
@@ -273,9 +293,9 @@ int run_request(engine::Request request, const Options& options) {
   if (const auto refusal = engine::floor_refusal(request)) {
     return output.finish(engine::refused_outcome(request, outcome::Reason::kIsolationUnavailable, *refusal));
   }
-  const bool named_out = !options.out.empty();
+  const bool named_out = options.out.has_value();
   auto products = engine::Products::open(
-      {named_out ? options.out : "casemate-out/" + default_out_name(), named_out, gib(1)});
+      {named_out ? *options.out : "casemate-out/" + default_out_name(), named_out, gib(1)});
   if (!products) return usage_error(products.error());
 
   // Ctrl-C ends the box and says so: from here on it is a message and not a signal.
