@@ -1,0 +1,2 @@
+options = {"verbose": true, "limit": 5}
+print(options["verbose"], options["limit"])

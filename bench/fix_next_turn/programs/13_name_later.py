@@ -1,0 +1,6 @@
+report(["a", "b"])
+
+
+def report(names):
+    for name in names:
+        print("-", name)

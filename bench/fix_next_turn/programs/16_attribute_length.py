@@ -1,0 +1,2 @@
+names = ["Ada", "Grace"]
+print("count:", names.length)

@@ -1,0 +1,3 @@
+values = [3, 1, 2]
+ordered = values.sort()
+print(ordered.index(3))

@@ -1,0 +1,3 @@
+from collections import Mapping
+
+print(isinstance({}, Mapping))

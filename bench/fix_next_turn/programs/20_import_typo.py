@@ -1,0 +1,3 @@
+import jsn
+
+print(jsn.dumps({"a": 1}))

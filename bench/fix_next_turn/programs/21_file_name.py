@@ -1,0 +1,2 @@
+with open("order.csv") as handle:
+    print(len(handle.readlines()) - 1)

@@ -1,0 +1,5 @@
+import json
+
+text = open("settings.txt").read()
+settings = json.loads(text)
+print(settings["retries"], settings["verbose"])

@@ -1,0 +1,3 @@
+count = 4
+label = "rows: " + count
+print(label)

@@ -1,0 +1,2 @@
+rows = [{"id": 7, "name": "Ada"}]
+print(rows["name"])

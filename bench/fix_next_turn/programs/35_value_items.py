@@ -1,0 +1,3 @@
+stock = {"apples": 3, "pears": 5}
+for name, count in stock:
+    print(name, count)
