@@ -61,7 +61,6 @@ class Warden {
   sys::Fd peer_;
   jail::Instance instance_;
   jail::Host host_;
-  sys::Child primer_;
   std::vector<std::unique_ptr<jail::Box>> boxes_;
   std::vector<BoxGone> undone_;            // of boxes that were never whole, until the peer asks
   std::vector<std::uint32_t> lost_slots_;  // of boxes that were not shown to be gone: never used again
@@ -95,7 +94,6 @@ bool Warden::prepare(bool single_id, bool no_cgroup) {
     host_.cgroups = std::move(*groups);
     std::vector<std::string> paths;
     for (const jail::CgroupBase& base : host_.cgroups.bases) paths.push_back(base.path);
-    if (auto primer = jail::prime_attach(host_.cgroups)) primer_ = std::move(*primer);  // else: slower
     if (auto recorded = instance_.record_bases(paths); !recorded) return refuse(recorded.error().message);
   }
   hello.by_root = host_.ids.by_root ? 1 : 0;

@@ -1,4 +1,7 @@
 // casemate: the command line. Parses, builds the parts, runs.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <string_view>
@@ -23,9 +26,18 @@ constexpr const char* kUsage =
     "\n"
     "`casemate COMMAND --help` says more.\n";
 
+// A caller may have closed them. Then a socket or a file of ours would become standard output, and what
+// a program prints would go there.
+void open_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR);  // the lowest free number: this one
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_descriptors();
   (void)std::signal(SIGPIPE, SIG_IGN);
   const std::string_view command = argc > 1 ? argv[1] : "--help";
   if (command == "run") return casemate::run_command(argc - 1, argv + 1);

@@ -35,6 +35,7 @@ Result<Started> start_warden(const WardenOptions& options, bool scope) {
     if (const char* value = ::getenv(name)) spawn.environment.push_back(std::string(name) + "=" + value);
   }
   spawn.fds = {-1, -1, STDERR_FILENO, pair.second.get()};
+  spawn.new_session = true;  // Ctrl-C is for the engine: the warden cleans up
   sys::Child child = TRY(sys::spawn(spawn));
   return Started{std::move(pair.first), std::move(child)};
 }
@@ -115,14 +116,20 @@ Result<void> WardenClient::make_box(std::uint64_t box, const BoxSpec& spec, cons
   }
   const std::array<int, 6> fds = {ends.image,     ends.guest,     ends.stdin_fd,
                                   ends.stdout_fd, ends.stderr_fd, ends.control};
-  return sys::send_message(socket_, frame::bytes_of(message), fds);
+  return tell(frame::bytes_of(message), fds);
+}
+
+Result<void> WardenClient::tell(std::string_view message, std::span<const int> fds) {
+  // Whatever it is that stops a message, the warden cannot be asked any more.
+  if (!sys::send_message(socket_, message, fds)) return tl::unexpected<Error>(gone());
+  return {};
 }
 
 Result<void> WardenClient::end_box(std::uint64_t box, frame::EndCause cause) {
   frame::EndBox message;
   message.header.box = box;
   message.cause = cause;
-  return sys::send_message(socket_, frame::bytes_of(message), {});
+  return tell(frame::bytes_of(message), {});
 }
 
 Result<WardenEvent> WardenClient::next() {
@@ -154,7 +161,7 @@ Result<sys::Fd> WardenClient::open_file(std::uint64_t box, const std::string& pa
     return fail(ErrorCode::kInvalid, "the path is too long or has a NUL byte in it");
   }
   frame::put_text(request.path, path);
-  TRY(sys::send_message(socket_, frame::bytes_of(request), {}));
+  TRY(tell(frame::bytes_of(request), {}));
   std::vector<sys::Fd> fds;
   const auto answer = TRY(await_answer<frame::FileOpened>(frame::WardenType::kFileOpened, deadline, fds));
   switch (answer.errno_value) {
@@ -172,7 +179,7 @@ Result<sys::Fd> WardenClient::open_file(std::uint64_t box, const std::string& pa
 Result<frame::BoxGone> WardenClient::destroy_box(std::uint64_t box, Deadline deadline) {
   frame::DestroyBox request;
   request.header.box = box;
-  TRY(sys::send_message(socket_, frame::bytes_of(request), {}));
+  TRY(tell(frame::bytes_of(request), {}));
   std::vector<sys::Fd> fds;
   return await_answer<frame::BoxGone>(frame::WardenType::kBoxGone, deadline, fds);
 }

@@ -57,6 +57,7 @@ class WardenClient {
  private:
   WardenClient(WardenOptions options, sys::Fd socket, sys::Child child)
       : options_(std::move(options)), socket_(std::move(socket)), child_(std::move(child)) {}
+  Result<void> tell(std::string_view message, std::span<const int> fds);
   Result<sys::Message> await(Deadline deadline);
   template <typename T>
   Result<T> await_answer(frame::WardenType type, Deadline deadline, std::vector<sys::Fd>& fds);

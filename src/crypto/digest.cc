@@ -1,5 +1,6 @@
 #include "crypto/digest.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <unistd.h>
 
@@ -15,6 +16,11 @@ constexpr std::size_t kReadBytes = std::size_t{128} << 10;
 
 // Fetched once: the implicit fetch in EVP_sha256() is repeated at every use since OpenSSL 3.0.
 const EVP_MD* method(DigestKind kind) {
+  // Without the host's openssl.cnf: what a digest is must not depend on it, and reading it costs a
+  // start more than the digest.
+  static const bool ready =
+      OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) == 1;
+  CHECK(ready);
   static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   static const EVP_MD* const md5 = EVP_MD_fetch(nullptr, "MD5", nullptr);
   return kind == DigestKind::kSha256 ? sha256 : md5;

@@ -1,5 +1,10 @@
 #include "engine/request.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <set>
+
 #include "base/limits.h"
 
 namespace casemate::engine {
@@ -27,6 +32,17 @@ namespace {
 
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
+// The parts of a path; the empty ones too.
+std::vector<std::string> parts_of(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    parts.push_back(path.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
 Result<void> check_path_below_work(const std::string& path, const char* what) {
   const auto bad = [&](const char* why) {
     return fail(ErrorCode::kInvalid, std::string(what) + " '" + path + "' " + why);
@@ -35,13 +51,48 @@ Result<void> check_path_below_work(const std::string& path, const char* what) {
   if (has_nul(path)) return fail(ErrorCode::kInvalid, std::string(what) + "'s path has a NUL byte in it");
   if (path.size() >= kPathMax) return bad("has a path that is too long");
   if (path.front() == '/') return bad("must be relative to /work");
-  std::size_t at = 0;
-  while (at <= path.size()) {
-    const std::size_t end = std::min(path.find('/', at), path.size());
-    const std::string part = path.substr(at, end - at);
+  for (const std::string& part : parts_of(path)) {
     if (part == "..") return bad("leads out of /work");
     if (part.size() > 255) return bad("has a name that is longer than 255 bytes");
-    at = end + 1;
+  }
+  return {};
+}
+
+// What the runner, who puts the files in place, could only fail at: it would look like the program's end.
+Result<void> check_input_files(const Request& request) {
+  std::uint64_t together = 0;
+  std::set<std::string> files;
+  std::set<std::string> directories = {"out"};  // every box has it
+  for (const InputFile& file : request.files) {
+    TRY(check_path_below_work(file.path, "the input file"));
+    const auto bad = [&](const std::string& why) {
+      return fail(ErrorCode::kInvalid, "the input file '" + file.path + "' " + why);
+    };
+    if (!files.insert(file.path).second) return bad("is given twice");
+    std::string directory;
+    for (const std::string& part : parts_of(file.path)) {
+      if (part.empty() || part == ".") return bad("has an empty part or a '.' in its path");
+      if (!directory.empty()) directories.insert(directory);
+      directory += (directory.empty() ? "" : "/") + part;
+    }
+    struct stat status {};
+    if (::fstat(file.source.get(), &status) < 0) return fail_errno("look at the input file " + file.path);
+    const Bytes size{static_cast<std::uint64_t>(status.st_size)};
+    if (size > request.limits.file_size) {
+      return bad("has " + format_bytes(size) + "; the file-size limit is " +
+                 format_bytes(request.limits.file_size));
+    }
+    together += (size.count + 4095) / 4096 * 4096;  // whole pages
+  }
+  for (const std::string& path : files) {
+    if (directories.contains(path)) {
+      return fail(ErrorCode::kInvalid, "the input file '" + path + "' has the name of a directory in /work");
+    }
+  }
+  if (Bytes{together} > request.limits.disk) {
+    return fail(ErrorCode::kInvalid, "the input files have " + format_bytes(Bytes{together}) +
+                                         " together; the disk limit is " + format_bytes(request.limits.disk) +
+                                         ", ask for more with --disk");
   }
   return {};
 }
@@ -79,7 +130,7 @@ Result<void> check_request(const Request& request) {
   }
   if (request.files.size() > kInputFilesMax)
     return fail(ErrorCode::kInvalid, "there are too many input files");
-  for (const InputFile& file : request.files) TRY(check_path_below_work(file.path, "the input file"));
+  TRY(check_input_files(request));
   if (request.artifacts.size() > kArtifactsMax)
     return fail(ErrorCode::kInvalid, "there are too many artifacts");
   for (const std::string& path : request.artifacts) TRY(check_path_below_work(path, "the artifact"));

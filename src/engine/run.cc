@@ -22,6 +22,7 @@
 #include "crypto/sha256.h"
 #include "engine/feed.h"
 #include "frame/frame.h"
+#include "json/utf8.h"
 #include "outcome/decide.h"
 #include "outcome/guest_report.h"
 #include "outcome/report.h"
@@ -54,7 +55,7 @@ std::vector<std::string> box_environment(const box::Limits& limits) {
           "USER=box",
           "LOGNAME=box",
           "SHELL=/bin/bash",
-          "MPLBACKEND=module://casemate._figures",
+          "MPLBACKEND=Agg",
           "MPLCONFIGDIR=/vol/home/.config/matplotlib",
           "PYTHONPATH=/usr/lib/casemate/python",
           "PYTHONDONTWRITEBYTECODE=1",
@@ -63,7 +64,8 @@ std::vector<std::string> box_environment(const box::Limits& limits) {
 
 // The Python runner. Isolated mode (-I) and no bytecode (-B), as guest/python/casemate/_runner.py says.
 std::vector<std::string> python_command() {
-  return {"/usr/bin/python3", "-I", "-B", "-c",
+  // faulthandler shows the Python stack when the interpreter itself dies.
+  return {"/usr/bin/python3", "-I", "-B", "-X", "faulthandler", "-c",
           "import sys; sys.path.insert(0, '/usr/lib/casemate/python'); "
           "from casemate import _runner; _runner.main()"};
 }
@@ -117,6 +119,8 @@ class LiveRun {
   Result<void> start(const Paths& paths, const Image& image);
   // Until the box has ended. Errors: unavailable (the warden is lost), system.
   Result<void> watch();
+  // Reads what is in the pipes now.
+  void drain();
 
   const outcome::OutputCapture& capture() const { return capture_; }
   const outcome::GuestReport& report() const { return report_; }
@@ -263,11 +267,14 @@ Result<void> LiveRun::watch() {
     if (items[4].revents != 0) TRY(ask_end(frame::EndCause::kCancelled));
     if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));
   }
-  // Nobody is left who could write: what is in the pipes now is all that there will be.
+  drain();  // nobody is left who could write: what is in the pipes now is all that there will be
+  return {};
+}
+
+void LiveRun::drain() {
   if (stdout_) read_stream(Stream::kStdout, stdout_, true);
   if (stderr_) read_stream(Stream::kStderr, stderr_, true);
   if (control_) read_control(true);
-  return {};
 }
 
 Outcome new_outcome(const Request& request) {
@@ -291,13 +298,37 @@ outcome::Observed lost(const Request& request, frame::EndCause cause, std::strin
   return observed;
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+// What the program printed is never lost, whatever became of its box.
+void take_output(const LiveRun& run, Outcome& result) {
+  static_cast<outcome::StreamText&>(result.stdout_text) = run.capture().text(Stream::kStdout);
+  static_cast<outcome::StreamText&>(result.stderr_text) = run.capture().text(Stream::kStderr);
+  result.output = run.capture().combined();
+}
+
+// A file's name as text, as the runner writes those that it declares: an invalid byte as \xc3.
+std::string shown_name(const std::string& path) {
+  std::string_view bytes = std::string_view(path).substr(path.rfind('/') + 1);
+  std::string name;
+  while (!bytes.empty()) {
+    const json::Char next = json::decode(bytes);
+    if (next.kind == json::Char::Kind::kValid) {
+      name += bytes.substr(0, next.size);
+    } else {
+      constexpr const char* kDigits = "0123456789abcdef";
+      const auto byte = static_cast<unsigned char>(bytes.front());
+      name += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+    bytes.remove_prefix(next.kind == json::Char::Kind::kValid ? next.size : 1);
+  }
+  return json::one_line(name, 1024);
+}
 
 // Copies what the program declared, what the request named and what the captures spooled.
 void collect(const Request& request, const LiveRun& run, Products& products,
              const Products::OpenInLayer& open, Outcome& result, outcome::Observed& observed) {
   const auto keep = [&](Products::Stored stored) {
     if (stored.ours) ++observed.artifacts_not_stored;
+    stored.artifact.volume_id = result.volume.id;
     result.artifacts.push_back(std::move(stored.artifact));
   };
   for (const outcome::GuestArtifact& declared : run.report().artifacts())
@@ -305,7 +336,7 @@ void collect(const Request& request, const LiveRun& run, Products& products,
   for (const std::string& path : request.artifacts) {
     outcome::GuestArtifact named;
     named.path = path;
-    named.name = base_name(path);
+    named.name = shown_name(path);
     keep(products.store(named, open));
   }
   for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
@@ -355,20 +386,21 @@ Outcome Engine::run(Request request, const Image& image, Products& products, con
   if (auto started = run.start(paths_, image); !started) {
     return finish(lost(request, frame::EndCause::kSetupFailed, started.error().message));
   }
-  if (auto watched = run.watch(); !watched)
+  if (auto watched = run.watch(); !watched) {
+    run.drain();
+    take_output(run, result);
     return finish(lost(request, frame::EndCause::kLost, watched.error().message));
+  }
 
   const frame::BoxEnded& ended = run.ended();
   outcome::Observed observed = outcome::observed_from(ended);
   if (ended.cause == frame::EndCause::kSetupFailed) {
-    observed.failure = "the box could not be made: step " + std::to_string(ended.stage) + " failed";
+    observed.failure = "the box could not be made: " + frame::get_text(ended.text);
   }
   observed.effective = effective_limits(request.limits);
   observed.output_bytes = run.capture().largest();
   observed.exception = run.report().exception();
-  static_cast<outcome::StreamText&>(result.stdout_text) = run.capture().text(Stream::kStdout);
-  static_cast<outcome::StreamText&>(result.stderr_text) = run.capture().text(Stream::kStderr);
-  result.output = run.capture().combined();
+  take_output(run, result);
   if (run.report().result()) result.result = run.report().result()->forms;
 
   const Instant ended_at = now();

@@ -178,6 +178,7 @@ struct BoxEnded {
   std::uint64_t minor_faults = 0;
   std::uint32_t leftover_processes = 0;  // of the program's tree, ended with it
   std::uint32_t zero = 0;
+  std::array<char, 256> text{};  // kSetupFailed: the step in words and what went wrong, one line
 };
 
 struct FileOpened {

@@ -102,9 +102,25 @@ std::string tmpfs_options(const Plan& plan, std::uint64_t bytes, std::uint64_t i
   return options;
 }
 
+// The engine has looked at them too. Zero is no limit at all to tmpfs(5), and a time that a duration
+// cannot hold would be one in the past or never.
+Result<void> check_limits(const frame::MakeBox& spec) {
+  constexpr std::uint64_t kTimeMaxMs = std::uint64_t{7} * 24 * 3600 * 1000;
+  for (const std::uint64_t limit : {spec.memory_max_bytes, spec.disk_max_bytes, spec.disk_inodes_max,
+                                    spec.wall_max_ms, spec.cpu_time_max_ms, std::uint64_t{spec.cpus_milli},
+                                    std::uint64_t{spec.pids_max}, std::uint64_t{spec.open_files_max}}) {
+    if (limit == 0) return fail(ErrorCode::kInvalid, "a limit of the box is zero");
+  }
+  if (spec.wall_max_ms > kTimeMaxMs || spec.cpu_time_max_ms > kTimeMaxMs) {
+    return fail(ErrorCode::kInvalid, "a time limit of the box is longer than a week");
+  }
+  return {};
+}
+
 Result<void> fill_plan(const Host& host, const frame::MakeBox& spec, std::uint32_t slot, Plan& plan) {
   plan.walls_off = kTestBuild ? spec.walls_off : 0;
   plan.fail_stage = kTestBuild ? static_cast<Stage>(spec.fail_stage) : Stage::kNone;
+  TRY(check_limits(spec));
   TRY(place_strings(spec, plan));
   plan.single_id = host.ids.single;
   plan.slot_id = host.ids.single || !wall_on(plan, Wall::kSlotId) ? 0 : slot;
@@ -120,6 +136,19 @@ Result<void> fill_plan(const Host& host, const frame::MakeBox& spec, std::uint32
   set_resource_limits(host, spec, plan);
   plan.affinity_count = (spec.cpus_milli + 999) / 1000;
   plan.affinity_first = host.instance + static_cast<std::uint32_t>(spec.header.box);
+  return {};
+}
+
+// The output of a box is two pipes, which as root we give to the box's user.
+Result<void> take_pipes(const BoxFds& fds, const IdRange& ids, uid_t slot_id) {
+  for (const sys::Fd* pipe : {&fds.stdout_fd, &fds.stderr_fd}) {
+    struct stat status {};
+    if (::fstat(pipe->get(), &status) < 0) return fail_errno("fstat");
+    // stops: an engine that has root give a box a file of the host's that it can merely open
+    if (!S_ISFIFO(status.st_mode)) return fail(ErrorCode::kInvalid, "a box's output must be pipes");
+    const uid_t owner = ids.nest_uid + slot_id;
+    if (ids.by_root && ::fchown(pipe->get(), owner, owner) < 0) return fail_errno("give the box its pipes");
+  }
   return {};
 }
 
@@ -165,7 +194,7 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
   const auto step = [&](Stage stage, auto action) {
     Result<void> done = fails_here(plan, stage) ? Result<void>(fail_errno("injected", EIO)) : action();
     if (done) return true;
-    failure = SetupFailure{stage, done.error()};
+    failure = SetupFailure{stage, done.error(), {}};
     return false;
   };
   bool ok = step(Stage::kLeaseId, [&]() -> Result<void> {
@@ -195,20 +224,17 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
     ids.nest_uid = ids.nest_gid = 0;
     ids.first_uid = ids.first_gid = 1;
   }
+  std::vector<sys::Fd> task_files;
   sys::Fd child_end;
   ok = ok && step(Stage::kMakeLink, [&]() -> Result<void> {
+         task_files = TRY(box->groups_.open_task_files());
+         for (const sys::Fd& file : task_files) plan.task_files.at(plan.task_file_count++) = file.get();
          sys::Pair pair = TRY(sys::make_seqpacket_pair());
          TRY(sys::set_nonblocking(pair.first));
          box->link_ = std::move(pair.first);
          child_end = std::move(pair.second);
          plan.link = child_end.get();
-         if (host.ids.by_root) {
-           const uid_t owner = ids.nest_uid + plan.slot_id;
-           for (const sys::Fd* pipe : {&fds.stdout_fd, &fds.stderr_fd}) {
-             if (::fchown(pipe->get(), owner, owner) < 0) return fail_errno("give the box its pipes");
-           }
-         }
-         return {};
+         return take_pipes(fds, ids, plan.slot_id);
        });
   ok = ok && step(Stage::kClone, [&]() -> Result<void> {
          // A plain clone and no fork(): the namespaces must be made with the process. The child runs on a
@@ -221,7 +247,7 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
          arguments.flags = namespace_flags(plan) | CLONE_PIDFD;
          arguments.exit_signal = SIGCHLD;
          arguments.pidfd = static_cast<__u64>(reinterpret_cast<std::uintptr_t>(&pidfd));
-         // Born in its v2 group: attaching later waits for a grace period of the kernel, some milliseconds.
+         // Born in its v2 group, since moving there later waits for a grace period of the kernel.
          if (const int group = box->groups_.unified_fd(); group >= 0) {
            arguments.flags |= CLONE_INTO_CGROUP;
            arguments.cgroup = static_cast<__u64>(group);
@@ -243,10 +269,13 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
   child_end.reset();
   ok = ok && step(Stage::kWriteMaps, [&] { return write_id_maps(ids, box->init_pid_); });
   ok = ok && step(Stage::kSayMapped, [&] { return sys::send_message(box->link_, "m", {}); });
-  ok = ok && step(Stage::kAttach, [&] { return box->groups_.attach(box->init_pid_); });
-  ok = ok && step(Stage::kSayAttached, [&] { return sys::send_message(box->link_, "a", {}); });
   if (!ok) {
-    (void)box->destroy(Deadline::in(milliseconds{5000}));
+    box->on_link();  // a step of the init's that failed explains why one of ours did
+    if (box->ended_.stage != 0) {
+      const auto errno_value = static_cast<int>(box->ended_.errno_value);
+      failure = {static_cast<Stage>(box->ended_.stage), fail_errno("in the box", errno_value).value(), {}};
+    }
+    failure.gone = box->destroy(Deadline::in(milliseconds{5000}));
     return nullptr;
   }
   box->started_at_ = now();
@@ -291,6 +320,8 @@ void Box::on_link() {
   while (link_) {
     auto message = sys::receive_message(link_, sizeof(LinkMessage));
     if (!message) {
+      // An init that ended with words of ours unread: told once, ahead of what it said.
+      if (message.error().errno_value == ECONNRESET) continue;
       if (message.error().errno_value != EAGAIN) link_.reset();  // a broken link: the pidfd tells the rest
       return;
     }
@@ -411,6 +442,10 @@ std::optional<frame::BoxEnded> Box::take_ended() {
   if (!dead_ || ended_taken_) return std::nullopt;
   ended_taken_ = true;
   ended_.header.box = id_;
+  if (ended_.cause == EndCause::kSetupFailed) {
+    const auto error = fail_errno(stage_text(ended_.stage), static_cast<int>(ended_.errno_value));
+    frame::put_text(ended_.text, error.value().message);
+  }
   return ended_;
 }
 

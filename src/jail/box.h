@@ -44,10 +44,11 @@ struct BoxFds {
   sys::Fd image, guest, stdin_fd, stdout_fd, stderr_fd, control;
 };
 
-// A step of set-up that failed in the warden; what had been made is gone again.
+// A step of set-up that failed before the warden was done, and what became of what had been made.
 struct SetupFailure {
   Stage stage = Stage::kNone;
   Error error;
+  frame::BoxGone gone;
 };
 
 class Box {

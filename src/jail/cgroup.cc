@@ -19,6 +19,8 @@ namespace casemate::jail {
 namespace {
 
 constexpr std::size_t kControlFileMax = 64 << 10;
+// cgroup.procs: a line of up to eight bytes for each of the 32768 processes that a box may have.
+constexpr std::size_t kMembersFileMax = 512 << 10;
 
 std::uint64_t parse_number(std::string_view text) {
   std::uint64_t value = 0;
@@ -55,7 +57,7 @@ Result<void> write_limit(const sys::Fd& directory, const char* name, const std::
 // SIGKILL to every process in a v1 group. A pid cannot be recycled into another process between the
 // read and the signal without leaving the group, so membership is read again after the pidfd is open.
 void kill_members(const sys::Fd& directory) {
-  const auto members = sys::read_file_at(directory.get(), "cgroup.procs", kControlFileMax);
+  const auto members = sys::read_file_at(directory.get(), "cgroup.procs", kMembersFileMax);
   if (!members) return;
   std::string_view rest = *members;
   while (!rest.empty()) {
@@ -65,7 +67,7 @@ void kill_members(const sys::Fd& directory) {
     if (pid <= 1) continue;
     const sys::Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!pidfd) continue;
-    const auto again = sys::read_file_at(directory.get(), "cgroup.procs", kControlFileMax);
+    const auto again = sys::read_file_at(directory.get(), "cgroup.procs", kMembersFileMax);
     const std::string needle = std::to_string(pid) + "\n";
     if (again && (again->starts_with(needle) || again->find("\n" + needle) != std::string::npos)) {
       (void)::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);  // ESRCH: dead already
@@ -74,8 +76,9 @@ void kill_members(const sys::Fd& directory) {
 }
 
 bool has_members(const sys::Fd& directory) {
-  const auto members = sys::read_file_at(directory.get(), "cgroup.procs", kControlFileMax);
-  return members && !members->empty();
+  const auto members = sys::read_file_at(directory.get(), "cgroup.procs", kMembersFileMax);
+  if (!members) return members.error().code == ErrorCode::kExhausted;  // else it is gone already
+  return !members->empty();
 }
 
 // Kills, waits for emptiness, removes. The directory's own descriptor stays open until here: a group
@@ -172,28 +175,12 @@ Result<void> BoxGroups::set_limits(const GroupLimits& limits) {
   return {};
 }
 
-Result<void> BoxGroups::attach(int pid) const {
-  const std::string text = std::to_string(pid);
+Result<std::vector<sys::Fd>> BoxGroups::open_task_files() const {
+  std::vector<sys::Fd> files;
   for (const Group& group : groups_) {
-    if (!group.v2) TRY(sys::write_file_at(group.directory.get(), "cgroup.procs", text));
+    if (!group.v2) files.push_back(TRY(sys::open_at(group.directory.get(), "tasks", O_WRONLY)));
   }
-  return {};
-}
-
-Result<sys::Child> prime_attach(const CgroupLayout& layout) {
-  for (const CgroupBase& base : layout.bases) {
-    if (base.v2) continue;
-    const pid_t pid = ::fork();
-    if (pid < 0) return fail_errno("fork");
-    if (pid == 0) {
-      (void)sys::write_file_at(AT_FDCWD, base.path + "/cgroup.procs", "0");  // its effect is the wait
-      ::_exit(0);
-    }
-    sys::Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!pidfd) return fail_errno("pidfd_open");
-    return sys::Child(std::move(pidfd), pid);
-  }
-  return sys::Child();
+  return files;
 }
 
 int BoxGroups::unified_fd() const {

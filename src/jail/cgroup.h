@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "sys/fd.h"
-#include "sys/process.h"
 
 namespace casemate::jail {
 
@@ -72,10 +71,12 @@ class BoxGroups {
   ~BoxGroups();
 
   Result<void> set_limits(const GroupLimits& limits);
-  // The v2 group for CLONE_INTO_CGROUP (Linux 5.7), or -1.
+  // The v2 group, for CLONE_INTO_CGROUP (Linux 5.7), or -1.
   int unified_fd() const;
-  // Moves a process, by its pid as this process sees it, into the groups that it was not born into.
-  Result<void> attach(int pid) const;
+  // The `tasks` files of the v1 groups, open for writing, for a process to move itself with: a thread
+  // that writes "0" there moves alone and at once, where moving another process waits for a grace
+  // period of the kernel (7 ms measured; kernel/cgroup/cgroup.c, cgroup_procs_write_start).
+  Result<std::vector<sys::Fd>> open_task_files() const;
 
   // An eventfd that becomes readable when the kernel runs out of memory inside. Absent on v2, where
   // memory.oom.group ends the box by itself. Owned by this.
@@ -103,11 +104,6 @@ class BoxGroups {
   std::vector<Group> groups_;
   sys::Fd oom_event_;
 };
-
-// Moving a process between groups waits for a grace period of the kernel (7 ms measured), unless
-// another move has just done so. Starts a child that moves itself to where it is, so that a warden's
-// first box does not wait; nothing on a host where every group is v2, since boxes are born there.
-Result<sys::Child> prime_attach(const CgroupLayout& layout);
 
 // The name of a box's groups.
 std::string group_name(std::uint32_t instance, std::uint64_t box);

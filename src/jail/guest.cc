@@ -122,6 +122,8 @@ int audit(const Plan& plan) {
 void become_guest(const Plan& plan, const Filters& filters) {
   // stops: the supervisor's terminal, and signals to its process group
   if (wall_on(plan, Wall::kNewSession)) step(plan, Stage::kNewSession, [] { return errno_of(::setsid()); });
+  // Before the limits: where few open files are allowed there would be no room to place them.
+  step(plan, Stage::kPlaceFds, [&] { return place_descriptors(plan); });
   step(plan, Stage::kResourceLimits, [&] { return set_resource_limits(plan); });
   if (plan.single_id) {
     // One id: the map of the leaf can only be written while the nest's capabilities are still here.
@@ -149,7 +151,6 @@ void become_guest(const Plan& plan, const Filters& filters) {
   step(plan, Stage::kWorkDirectory, [] { return errno_of(::chdir("/vol/work")); });
   if (wall_on(plan, Wall::kLandlock))
     step(plan, Stage::kLandlock, [&] { return restrict_files(plan.landlock_abi); });
-  step(plan, Stage::kPlaceFds, [&] { return place_descriptors(plan); });
   step(plan, Stage::kAudit, [&] { return audit(plan); });
   if (wall_on(plan, Wall::kSeccomp)) step(plan, Stage::kSeccomp, [&] { return install(filters.box); });
   step(plan, Stage::kExec, [&] {

@@ -19,9 +19,11 @@ namespace casemate::jail {
 namespace {
 
 constexpr std::size_t kGroupsFileMax = 64 << 10;
+// For all dead instances together; the engine waits twice as long for the warden's first word.
 constexpr milliseconds kRecoveryTime{10'000};
 
 std::string lock_name(std::uint32_t number) { return std::to_string(number) + ".lock"; }
+std::string quarantine_name(std::uint32_t number) { return std::to_string(number) + ".quarantined"; }
 std::string groups_name(std::uint32_t number) { return std::to_string(number) + ".groups"; }
 
 // The lock of an instance, or nothing when somebody holds it.
@@ -50,16 +52,23 @@ std::vector<std::uint32_t> recorded_instances(const sys::Fd& directory) {
   return numbers;
 }
 
-// Removes what a dead instance left, whose lock we hold. True when it is all gone.
-bool recover(const sys::Fd& directory, std::uint32_t number, std::uint32_t& removed) {
+// Removes what a dead instance left, whose lock we hold. True when it is all gone. What an earlier look
+// could not remove is looked at again, but not waited for: a leftover must not slow every start down.
+bool recover(const sys::Fd& directory, std::uint32_t number, Deadline deadline, std::uint32_t& removed) {
   const auto text = sys::read_file_at(directory.get(), groups_name(number), kGroupsFileMax);
   if (!text) return text.error().errno_value == ENOENT;
   std::vector<std::string> bases;
   std::istringstream in(*text);
   for (std::string line; std::getline(in, line);) bases.push_back(line);
-  const auto count = remove_groups_of_instance(bases, number, Deadline::in(kRecoveryTime));
-  if (!count) return false;  // quarantined: the file stays, so the number is not handed out
+  const std::string mark = quarantine_name(number);
+  const bool known = ::faccessat(directory.get(), mark.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  const auto count = remove_groups_of_instance(bases, number, known ? Deadline::at(now()) : deadline);
+  if (!count) {  // quarantined: the file stays, so the number is not handed out
+    (void)sys::open_at(directory.get(), mark, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
+    return false;
+  }
   removed += *count;
+  (void)::unlinkat(directory.get(), mark.c_str(), 0);  // ENOENT, mostly
   return ::unlinkat(directory.get(), groups_name(number).c_str(), 0) == 0;
 }
 
@@ -129,15 +138,16 @@ Result<std::string> runtime_directory(const char* xdg_runtime_dir) {
 Result<Instance> Instance::acquire(const std::string& path) {
   Instance instance;
   instance.directory_ = TRY(sys::open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  const Deadline deadline = Deadline::in(kRecoveryTime);
   for (const std::uint32_t number : recorded_instances(instance.directory_)) {
     std::optional<sys::Fd> lock = TRY(try_lock(instance.directory_, number));
-    if (lock) (void)recover(instance.directory_, number, instance.recovered_groups_);  // else quarantined
+    if (lock) (void)recover(instance.directory_, number, deadline, instance.recovered_groups_);
   }
   for (std::uint32_t number = 0; number < kInstancesMax; ++number) {
     std::optional<sys::Fd> lock = TRY(try_lock(instance.directory_, number));
     if (!lock) continue;
     // Again under the lock that we keep: an instance may have died since the look above.
-    if (!recover(instance.directory_, number, instance.recovered_groups_)) continue;
+    if (!recover(instance.directory_, number, deadline, instance.recovered_groups_)) continue;
     instance.lock_ = std::move(*lock);
     instance.number_ = number;
     return instance;

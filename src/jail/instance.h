@@ -4,7 +4,8 @@
 // somebody else may have unlinked proves nothing) and, while it runs, `<n>.groups`: the directories
 // below which it makes control groups, written before the first is made. A `.groups` file whose lock
 // is free belongs to an instance that died. Recovery ends what it left and removes the file; one that
-// cannot be proven gone keeps its file and its number, and is never handed out again.
+// cannot be proven gone keeps its file and its number, gets an `<n>.quarantined` beside it, and is not
+// handed out until a later look finds it gone.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,13 @@
 // Theory of operation: the nest's init.
 //
 // The warden clones this process into new user, mount, pid, network, IPC and host-name namespaces. It
-// is PID 1 of the box. It waits until the warden has written its id maps; builds the tree that the
-// guest will see; pivots into it and lets go of the host's; hands the layer's directory out; waits
-// until the warden has attached it to the control groups (which takes the kernel longer than all that,
-// so it goes on meanwhile), so that nothing of the guest's is uncharged; forks the guest; and then drops
-// every privilege that it had in its namespace, installs a filter that knows wait, report and exit, and
-// reaps. When the program ends it says how and exits, and the kernel kills what is left of the tree: the end
-// of a run is the end of its pid namespace. When the link to the warden closes (the warden was killed) it
-// exits at once, with the same effect.
+// is PID 1 of the box. It moves into its control groups, so that nothing it does is uncharged; waits until
+// the warden has written its id maps; builds the tree that the guest will see; pivots into it and lets go of
+// the host's; hands the layer's directory out; forks the guest; and then drops every privilege that it had in
+// its namespace, installs a filter that knows wait, report and exit, and reaps. When the program ends it says
+// how and exits, and the kernel kills what is left of the tree: the end of a run is the end of its pid
+// namespace. When the link to the warden closes (the warden was killed) it exits at once, with the same
+// effect.
 //
 // In this cold form the nest serves one box. A nest with a zygote has the same first half; its init
 // forks the zygote where this one forks the guest.
@@ -109,13 +108,13 @@ void wait_for_warden(const Plan& plan, Stage stage) {
   });
 }
 
-// stops: the warden's sockets, locks and group directories from living on in a process that a guest can
-// see, and a killed warden from seeming alive because somebody holds its descriptors.
-int close_wardens(const Plan& plan) {
-  int keep[] = {plan.link, plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd};
-  std::sort(std::begin(keep), std::end(keep));
+// stops: what the warden has open, such as its engine's socket, its lock and the layers and groups of
+// other boxes, from being held, and kept alive, by this process; and a killed warden from seeming alive
+int close_inherited(const Plan& plan) {
+  int kept[] = {plan.link, plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd};
+  std::sort(std::begin(kept), std::end(kept));
   unsigned next = 0;
-  for (const int fd : keep) {
+  for (const int fd : kept) {
     const auto number = static_cast<unsigned>(fd);
     if (number > next && ::syscall(SYS_close_range, next, number - 1, 0U) < 0) return errno;
     next = number + 1;
@@ -161,6 +160,8 @@ void mount_root(const Plan& plan, const Sources& sources) {
   });
   move_tree(plan, Stage::kBindImage, sources.image, "image");
   move_tree(plan, Stage::kBindGuest, sources.guest, "guest");
+  (void)::close(sources.image);  // the host's tree: what is mounted now does not need them
+  (void)::close(sources.guest);
   step(plan, Stage::kMountRoot, [&] {
     if (!wall_on(plan, Wall::kImageOverlay)) {  // test builds: the image itself, shared with others
       const int failed = bind("image", "root",
@@ -384,12 +385,22 @@ void setup_failed(const Plan& plan, Stage stage, int errno_value) {
 }
 
 void run_nest_init(const Plan& plan, const Filters& filters) {
-  step(plan, Stage::kCloseWarden, [&] { return close_wardens(plan); });
+  // Before anything else, and by itself: see BoxGroups::open_task_files.
+  step(plan, Stage::kAttach, [&] {
+    for (std::size_t i = 0; i < plan.task_file_count; ++i) {
+      if (::write(plan.task_files[i], "0", 1) < 0) return errno;
+      (void)::close(plan.task_files[i]);
+    }
+    return 0;
+  });
+  step_if(plan, Wall::kCloseFds, Stage::kCloseInherited, [&] { return close_inherited(plan); });
 #ifdef CASEMATE_TEST_HOOKS
   // The mistake of CVE-2024-21626, made in every test build: what kCloseFds has to close.
   if (const int host = ::open("/", O_RDONLY | O_DIRECTORY); host >= 0) (void)::fcntl(host, F_DUPFD, 200);
 #endif
   wait_for_warden(plan, Stage::kMapped);
+  // After the move, so that the box's own group is what /proc/self/cgroup calls "/".
+  step_if(plan, Wall::kCgroupNs, Stage::kNewCgroupNs, [] { return errno_of(::unshare(CLONE_NEWCGROUP)); });
   // stops: mounts made here from showing outside, and the reverse
   step(plan, Stage::kPrivateMounts,
        [] { return errno_of(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr)); });
@@ -429,10 +440,6 @@ void run_nest_init(const Plan& plan, const Filters& filters) {
   step_if(plan, Wall::kCpuShare, Stage::kAffinity, [&] { return set_affinity(plan); });
   own_pipes(plan);
   hand_out_layer(plan);
-  wait_for_warden(plan, Stage::kAttached);
-  // After the attach, so that the box's own group is what /proc/self/cgroup calls "/".
-  step_if(plan, Wall::kCgroupNs, Stage::kNewCgroupNs, [] { return errno_of(::unshare(CLONE_NEWCGROUP)); });
-
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);

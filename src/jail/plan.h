@@ -32,7 +32,9 @@ struct ResourceLimit {
 
 struct Plan {
   // Descriptors in the warden, inherited by the clone.
-  int link = -1;  // seqpacket, to the warden
+  int link = -1;                    // seqpacket, to the warden
+  std::array<int, 8> task_files{};  // the `tasks` of its v1 groups, open for writing
+  std::size_t task_file_count = 0;
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control_fd = -1;
 
   SourceTree image;

@@ -25,10 +25,6 @@ constexpr std::initializer_list<long> kAllowed = {
     // Files, by path and by descriptor. Landlock, the mounts and the ids decide which.
     SYS_read,
     SYS_write,
-    SYS_open,
-    SYS_openat,
-    SYS_openat2,
-    SYS_creat,
     SYS_close,
     SYS_close_range,
     SYS_stat,
@@ -293,6 +289,7 @@ constexpr std::initializer_list<long> kAbsent = {
     SYS_add_key,
     SYS_request_key,  // keyrings know no pid namespace
     SYS_clone3,       // its flags are behind a pointer; glibc falls back to clone
+    SYS_openat2,      // so is its mode; callers fall back to openat
     SYS_modify_ldt,
     SYS_iopl,
     SYS_ioperm,
@@ -304,7 +301,6 @@ constexpr std::initializer_list<long> kAbsent = {
     SYS_copy_file_range,  // splice by other names; callers fall back
     SYS_memfd_secret,     // memory out of accounting's sight
     SYS_process_vm_readv,
-    SYS_process_madvise,
     SYS_remap_file_pages,
 };
 
@@ -312,6 +308,7 @@ constexpr std::initializer_list<long> kAbsent = {
 constexpr std::initializer_list<long> kForbidden = {
     SYS_ptrace,
     SYS_process_vm_writev,
+    SYS_process_madvise,
     SYS_pidfd_getfd,
     SYS_kcmp,  // reaching into other processes
     SYS_bpf,
@@ -468,6 +465,16 @@ Rule mknod_rule(long number, std::uint8_t mode_index) {
   return rule;
 }
 
+// Opening never makes a set-id file. Without O_CREAT or O_TMPFILE the mode is not looked at by the
+// kernel either, and may be anything.
+Rule open_rule(long number, std::uint8_t flags_index) {
+  constexpr std::uint32_t kMakes = 0100 /* O_CREAT */ | 020000000 /* __O_TMPFILE */;
+  const auto mode_index = static_cast<std::uint8_t>(flags_index + 1);
+  return Rule{number_of(number),
+              EPERM,
+              {all_of({{mode_index, S_ISUID | S_ISGID, 0}}), all_of({{flags_index, kMakes, 0}})}};
+}
+
 constexpr std::uint32_t kNamespaceFlags =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
@@ -500,6 +507,9 @@ Table box_table() {
   table.rules.push_back(one_of(SYS_personality, 0, {0, 0xffffffff}, EPERM));
   // A filter of its own can only take away; a listener could answer for others.
   table.rules.push_back(without_bits(SYS_seccomp, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER, EPERM));
+  table.rules.push_back(open_rule(SYS_open, 1));
+  table.rules.push_back(open_rule(SYS_openat, 2));
+  table.rules.push_back(without_bits(SYS_creat, 1, S_ISUID | S_ISGID, EPERM));
   table.rules.push_back(mknod_rule(SYS_mknod, 1));
   table.rules.push_back(mknod_rule(SYS_mknodat, 2));
   table.rules.push_back(without_bits(SYS_chmod, 1, S_ISUID | S_ISGID, EPERM));

@@ -15,11 +15,11 @@ namespace casemate::jail {
   X(kClone, "clone the nest's init into new namespaces")                          \
   X(kWriteMaps, "write the id maps")                                              \
   X(kSayMapped, "tell the init that its ids are mapped")                          \
-  X(kAttach, "attach to the control groups")                                      \
-  X(kSayAttached, "tell the init that it is attached")                            \
   /* the nest's init */                                                           \
-  X(kCloseWarden, "close what is the warden's")                                   \
+  X(kAttach, "move into the control groups")                                      \
+  X(kCloseInherited, "close what the warden has open")                            \
   X(kMapped, "wait for the id maps")                                              \
+  X(kNewCgroupNs, "unshare the cgroup namespace")                                 \
   X(kPrivateMounts, "make all mounts private")                                    \
   X(kOpenSources, "open the image and the guest tree in the new mount namespace") \
   X(kBecomeNestRoot, "become the nest's root")                                    \
@@ -43,11 +43,10 @@ namespace casemate::jail {
   X(kAffinity, "set the processors")                                              \
   X(kOwnPipes, "give the box its output pipes")                                   \
   X(kSendLayer, "hand the layer out")                                             \
-  X(kAttached, "wait until it is in the control groups")                          \
-  X(kNewCgroupNs, "unshare the cgroup namespace")                                 \
   X(kFork, "fork the guest")                                                      \
   /* the guest, before it executes */                                             \
   X(kNewSession, "start a session")                                               \
+  X(kPlaceFds, "place the descriptors")                                           \
   X(kResourceLimits, "set the resource limits")                                   \
   X(kDropBounding, "drop the bounding set")                                       \
   X(kBecomeSlotId, "become the slot's user")                                      \
@@ -56,7 +55,6 @@ namespace casemate::jail {
   X(kDropCapabilities, "drop all capabilities")                                   \
   X(kNoNewPrivs, "set no_new_privs")                                              \
   X(kLandlock, "restrict file access")                                            \
-  X(kPlaceFds, "place the descriptors")                                           \
   X(kWorkDirectory, "enter the working directory")                                \
   X(kAudit, "audit what the box holds")                                           \
   X(kSeccomp, "install the system-call table")                                    \

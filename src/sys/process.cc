@@ -76,7 +76,7 @@ namespace {
 
 // Between fork and exec: nothing that allocates or locks. Answers the errno of what failed.
 int become_program(const char* program, char* const* arguments, char* const* environment, const int* fds,
-                   int count) {
+                   int count, bool new_session) {
   const int null = ::open("/dev/null", O_RDWR);
   // First above the range that is wanted, so that no dup2 overwrites a descriptor still to be placed.
   int placed[16];
@@ -89,6 +89,12 @@ int become_program(const char* program, char* const* arguments, char* const* env
   }
   if (::syscall(SYS_close_range, static_cast<unsigned>(count), ~0U, 4 /* CLOSE_RANGE_CLOEXEC */) < 0)
     return errno;
+  if (new_session) {
+    // To ignore a signal is to drop one that is pending.
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) (void)::signal(number, SIG_IGN);
+    if (::setsid() < 0) return errno;
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) (void)::signal(number, SIG_DFL);
+  }
   sigset_t none;
   sigemptyset(&none);
   (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -121,10 +127,11 @@ Result<Child> spawn(const SpawnOptions& options) {
   const int* fd_array = fds.data();
   char* const* argument_array = arguments.data();
   char* const* environment_array = environment.data();
+  const bool new_session = options.new_session;
   const pid_t pid = ::vfork();
   if (pid < 0) return fail_errno("vfork");
   if (pid == 0) {
-    child_errno = become_program(program, argument_array, environment_array, fd_array, count);
+    child_errno = become_program(program, argument_array, environment_array, fd_array, count, new_session);
     ::_exit(127);
   }
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
 _GLYPH = "Glyph "  # how matplotlib's warning about a character without a picture begins
+# An image keeps the list of its fonts here; making it costs a first plot a second.
+_FONT_LISTS = "/usr/share/casemate/matplotlib"
 _PICTURES = (".png", ".jpg", ".jpeg", ".svg", ".pdf", ".webp")
 # Where fonts for the scripts that the default font lacks come from on Debian, by range of characters.
 _FONTS = (
@@ -44,6 +46,21 @@ _CJK_FAMILIES = (
 # The file that a figure was last saved to by the program, while nothing was drawn since.
 _saved: Any = None
 _told: set[str] = set()
+
+
+def offer_font_lists() -> None:
+    """Puts the image's font lists where matplotlib, about to be imported, looks for its own.
+
+    Links in its configuration directory, which must be a writable one: it passes over others.
+    """
+    try:
+        names = os.listdir(_FONT_LISTS)
+        directory = os.environ["MPLCONFIGDIR"]
+        os.makedirs(directory, exist_ok=True)
+        for name in names:
+            os.symlink(f"{_FONT_LISTS}/{name}", f"{directory}/{name}")
+    except (OSError, KeyError):
+        pass  # Slower, not less: matplotlib makes the list itself.
 
 
 def watched_spec(name: str) -> Optional[ModuleSpec]:

@@ -69,6 +69,10 @@ class _FigureWatch:
         self, name: str, _path: "Optional[Sequence[str]]", _target: "Any" = None
     ) -> "Any":
         """None for all but Agg, the backend that draws: whose loader then lets _figures in."""
+        if name == "matplotlib":
+            from casemate import _figures
+
+            _figures.offer_font_lists()
         if name != "matplotlib.backends.backend_agg":
             return None
         sys.meta_path.remove(self)  # type: ignore[arg-type]
