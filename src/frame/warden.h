@@ -26,9 +26,10 @@
 namespace casemate::frame {
 
 inline constexpr std::uint32_t kWardenMagic = 0x43534d31;  // "CSM1"
-inline constexpr std::size_t kStringsSize = 24 << 10;
+// A box's own arguments and environment; the program's cross on the control socket.
+inline constexpr std::size_t kStringsSize = 4 << 10;
 inline constexpr std::size_t kNameSize = 64;
-inline constexpr std::size_t kWardenMessageMax = 32 << 10;
+inline constexpr std::size_t kWardenMessageMax = 6 << 10;
 
 enum class WardenType : std::uint32_t {
   kMakeBox = 1,
@@ -83,6 +84,7 @@ enum class Wall : std::uint32_t {
   kWallClock,
   kKillTree,     // the end of the program is the end of its whole tree
   kOutputLimit,  // the engine's
+  kOwnDevices,   // its own inodes for the five devices: no watching or locking of others through them
   kCount,
 };
 inline constexpr std::uint64_t wall_bit(Wall wall) { return std::uint64_t{1} << static_cast<unsigned>(wall); }

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "jail/devices.h"
 #include "sys/beneath.h"
 #include "sys/process.h"
 
@@ -166,6 +167,7 @@ std::uint64_t walls_on(const Host& host, const Plan& plan) {
   std::uint64_t walls = (std::uint64_t{1} << static_cast<unsigned>(Wall::kCount)) - 1;
   walls &= ~plan.walls_off;
   if (host.ids.single) walls &= ~(wall_bit(Wall::kSlotId) | wall_bit(Wall::kNestIds));
+  if (plan.devices_fd < 0) walls &= ~wall_bit(Wall::kOwnDevices);
   if (host.no_cgroup) {
     walls &= ~(wall_bit(Wall::kMemoryLimit) | wall_bit(Wall::kPidsLimit) | wall_bit(Wall::kCpuShare) |
                wall_bit(Wall::kCpuTime));
@@ -236,6 +238,17 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
          plan.link = child_end.get();
          return take_pipes(fds, ids, plan.slot_id);
        });
+  sys::Fd devices;
+  ok = ok && step(Stage::kMakeDevices, [&]() -> Result<void> {
+         if (!ids.by_root || !wall_on(plan, Wall::kOwnDevices) || !wall_on(plan, Wall::kMinimalDev))
+           return {};
+         auto made = make_devices(ids);
+         // In a container root may not: then the box is as an ordinary user's, and says so.
+         if (!made && made.error().errno_value == EPERM) return {};
+         devices = TRY(std::move(made));
+         plan.devices_fd = devices.get();
+         return {};
+       });
   ok = ok && step(Stage::kClone, [&]() -> Result<void> {
          // A plain clone and no fork(): the namespaces must be made with the process. The child runs on a
          // copy of this single thread and touches nothing of the C library that remembers its pid.
@@ -267,6 +280,7 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
          return {};
        });
   child_end.reset();
+  devices.reset();
   ok = ok && step(Stage::kWriteMaps, [&] { return write_id_maps(ids, box->init_pid_); });
   ok = ok && step(Stage::kSayMapped, [&] { return sys::send_message(box->link_, "m", {}); });
   if (!ok) {

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 
+#include "base/split.h"
 #include "jail/cgroup.h"
 
 namespace casemate::jail {
@@ -20,13 +20,6 @@ struct Mount {
 };
 
 constexpr std::size_t kProcFileMax = 1 << 20;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
-  return parts;
-}
 
 // The cgroup file systems in /proc/self/mountinfo (proc(5)).
 std::vector<Mount> cgroup_mounts(const std::string& mountinfo) {

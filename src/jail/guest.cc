@@ -83,6 +83,14 @@ int place_descriptors(const Plan& plan) {
   for (int i = 0; i < 4; ++i) {
     if (::dup2(high[i], i) < 0) return errno;
   }
+  // stops: an inode of the host's /dev in the box, which could be locked and watched, where the engine
+  // gave its /dev/null: the box has one too
+  struct stat status {};
+  if (wall_on(plan, Wall::kOwnDevices) && ::fstat(0, &status) == 0 && S_ISCHR(status.st_mode)) {
+    const int own = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (own < 0 || ::dup2(own, 0) < 0) return errno;
+    (void)::close(own);
+  }
   // stops: directories, sockets and files of the host in the box (CVE-2024-21626). The link stays
   // until execve closes it, so that the steps still to come can report.
   if (!wall_on(plan, Wall::kCloseFds)) return 0;

@@ -9,10 +9,10 @@
 #include <charconv>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string_view>
 
 #include "base/limits.h"
+#include "base/split.h"
 #include "jail/cgroup.h"
 
 namespace casemate::jail {
@@ -57,9 +57,7 @@ std::vector<std::uint32_t> recorded_instances(const sys::Fd& directory) {
 bool recover(const sys::Fd& directory, std::uint32_t number, Deadline deadline, std::uint32_t& removed) {
   const auto text = sys::read_file_at(directory.get(), groups_name(number), kGroupsFileMax);
   if (!text) return text.error().errno_value == ENOENT;
-  std::vector<std::string> bases;
-  std::istringstream in(*text);
-  for (std::string line; std::getline(in, line);) bases.push_back(line);
+  const std::vector<std::string> bases = split(*text, '\n');
   const std::string mark = quarantine_name(number);
   const bool known = ::faccessat(directory.get(), mark.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   const auto count = remove_groups_of_instance(bases, number, known ? Deadline::at(now()) : deadline);
@@ -77,9 +75,8 @@ bool recover(const sys::Fd& directory, std::uint32_t number, Deadline deadline, 
 std::string user_name() {
   const auto text = sys::read_file_at(AT_FDCWD, "/etc/passwd", 4 << 20);
   if (!text) return {};
-  std::istringstream in(*text);
   const std::string uid = std::to_string(::getuid());
-  for (std::string line; std::getline(in, line);) {
+  for (const std::string& line : split(*text, '\n')) {
     const std::size_t a = line.find(':');
     const std::size_t b = line.find(':', a + 1);
     const std::size_t c = line.find(':', b + 1);
@@ -98,8 +95,7 @@ std::optional<SubordinateRange> subordinate_range(const char* file) {
   if (!text) return std::nullopt;
   const std::string name = user_name();
   const std::string uid = std::to_string(::getuid());
-  std::istringstream in(*text);
-  for (std::string line; std::getline(in, line);) {
+  for (const std::string& line : split(*text, '\n')) {
     const std::size_t a = line.find(':');
     const std::size_t b = line.find(':', a + 1);
     if (b == std::string::npos) continue;

@@ -111,7 +111,8 @@ void wait_for_warden(const Plan& plan, Stage stage) {
 // stops: what the warden has open, such as its engine's socket, its lock and the layers and groups of
 // other boxes, from being held, and kept alive, by this process; and a killed warden from seeming alive
 int close_inherited(const Plan& plan) {
-  int kept[] = {plan.link, plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd};
+  int kept[] = {plan.link,      plan.stdin_fd,   plan.stdout_fd,
+                plan.stderr_fd, plan.control_fd, std::max(plan.devices_fd, plan.link)};
   std::sort(std::begin(kept), std::end(kept));
   unsigned next = 0;
   for (const int fd : kept) {
@@ -187,19 +188,29 @@ void bind_device(const Plan& plan, const char* from, const char* to) {
     const int file = ::open(to, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0666);
     if (file < 0) return errno;
     (void)::close(file);
-    // nodev cannot be set on the bind of a device that shall work; nosuid and noexec can
-    return bind(from, to, flags_if(plan, MS_NOSUID | MS_NOEXEC));
+    // nodev cannot be set on the bind of a device that shall work; the others can. Read-only is said of
+    // the node's times and owner: what is written to a device is no business of its mount.
+    return bind(from, to, flags_if(plan, MS_NOSUID | MS_NOEXEC | MS_RDONLY));
   });
 }
 
-// stops: every device that is not one of five harmless ones; terminals; the host's /dev/shm
+// stops: every device that is not one of five harmless ones; terminals; the host's /dev/shm; and, where
+// the warden could make nodes, locking, watching and touching the host's own
 void mount_dev(const Plan& plan) {
+  const bool ready_made = plan.devices_fd >= 0;
   step(plan, Stage::kMountDev, [&] {
+    if (ready_made) {
+      const long moved =
+          ::syscall(SYS_move_mount, plan.devices_fd, "", AT_FDCWD, "root/dev", MOVE_MOUNT_F_EMPTY_PATH);
+      const int failed = errno_of(moved);
+      (void)::close(plan.devices_fd);
+      return failed;
+    }
     if (!wall_on(plan, Wall::kMinimalDev)) return bind("/dev", "root/dev", 0);  // test builds
     return errno_of(
         ::mount("casemate", "root/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "size=64k,nr_inodes=64,mode=0755"));
   });
-  if (wall_on(plan, Wall::kMinimalDev)) {
+  if (wall_on(plan, Wall::kMinimalDev) && !ready_made) {
     bind_device(plan, "/dev/null", "root/dev/null");
     bind_device(plan, "/dev/zero", "root/dev/zero");
     bind_device(plan, "/dev/full", "root/dev/full");
@@ -431,8 +442,8 @@ void run_nest_init(const Plan& plan, const Filters& filters) {
   mount_layer(plan);
   mount_proc(plan);
   step_if(plan, Wall::kMinimalDev, Stage::kSealDev, [&] {
-    return errno_of(
-        ::mount(nullptr, "root/dev", nullptr, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC, nullptr));
+    return errno_of(::mount(nullptr, "root/dev", nullptr,
+                            MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC, nullptr));
   });
   enter_root(plan);
   step_if(plan, Wall::kUtsNs, Stage::kHostName, [] { return errno_of(::sethostname("box", 3)); });

@@ -37,6 +37,9 @@ struct Plan {
   std::size_t task_file_count = 0;
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control_fd = -1;
 
+  // A /dev of the box's own, of devices.h; -1: the host's devices are bound.
+  int devices_fd = -1;
+
   SourceTree image;
   SourceTree guest;
   std::string overlay_options;

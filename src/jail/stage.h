@@ -12,6 +12,7 @@ namespace casemate::jail {
   X(kMakeGroups, "make the control groups")                                       \
   X(kSetLimits, "write the limits")                                               \
   X(kMakeLink, "make the link to the nest's init")                                \
+  X(kMakeDevices, "make the box's own devices")                                   \
   X(kClone, "clone the nest's init into new namespaces")                          \
   X(kWriteMaps, "write the id maps")                                              \
   X(kSayMapped, "tell the init that its ids are mapped")                          \

@@ -1,0 +1,41 @@
+# The commands of casemate. `make run` and `make test` each work alone in a fresh clone on Debian 12:
+# they install the packages that are missing (tools/setup), build, and go.
+
+BUILD_PROGRAMS := tools/setup build && tools/build release apps/all guest/all
+
+.PHONY: help run test build bars soak format clean
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
+
+run: ## build casemate and run the example program in a box
+	@$(BUILD_PROGRAMS)
+	@build/release/bin/casemate run --trust trusted --file examples/revenue/sales.csv --out out \
+	  examples/revenue/revenue.py
+	@echo "the chart is in out/: $$(cd out && ls -t | grep -m1 '\.png$$' || echo 'no .png was written')"
+
+test: ## build everything and run the tests (TESTS='-L unit' passes options to ctest)
+	@tools/setup build test
+	@tools/test dev $(TESTS)
+
+build: ## build the programs into build/release/bin
+	@$(BUILD_PROGRAMS)
+	@echo "programs are in build/release/bin: $$(cd build/release/bin && ls | grep -v '\.' | paste -sd' ')"
+
+bars: ## measure what casemate promises and print it as a table (BARS=--quick leaves slow rows out)
+	@$(BUILD_PROGRAMS)
+	@tools/setup test && tools/build dev
+	@tools/bars $(BARS)
+
+soak: ## run the tests that touch the kernel again and again (SOAK_MINUTES=30)
+	@tools/setup build test
+	@tools/soak
+
+format: ## format the C++ sources in place
+	@tools/setup ci
+	@tools/format
+
+clean: ## remove what was built
+	@rm -rf build out

@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+"""Writes the seeds of the fuzz targets into corpus/: make_corpus.py
+
+Seeds are named by what they hold. Files that fuzzing found are put beside them by hand and are left
+alone here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+FRAME_MAX = 1 << 20
+
+
+def frame(kind: int, payload: bytes, *, size: int | None = None, reserved: int = 0) -> bytes:
+    """One frame as src/frame/frame.h lays it out; size and reserved may lie."""
+    return struct.pack("<IHH", len(payload) if size is None else size, kind, reserved) + payload
+
+
+def field(tag: int, data: bytes, *, size: int | None = None, reserved: int = 0) -> bytes:
+    """One field of a payload; size and reserved may lie."""
+    return struct.pack("<HHI", tag, reserved, len(data) if size is None else size) + data
+
+
+def number(value: int) -> bytes:
+    """An integer field's bytes."""
+    return struct.pack("<Q", value)
+
+
+EXCEPTION = b"".join(
+    [
+        field(32, b"KeyError"),
+        field(33, b"'amount'"),
+        field(35, b"/vol/work/program.py"),
+        field(36, number(4)),
+        field(37, b'total += Decimal(row["amount"])'),
+        field(38, number(2)),
+        field(39, b"/vol/work/program.py"),
+        field(40, number(4)),
+        field(41, b"<module>"),
+        field(42, b"main()"),
+        field(43, b"row keys present: ['tenant', 'value']"),
+        field(44, b"Traceback (most recent call last):\n"),
+        field(45, number(1)),
+    ]
+)
+ARTIFACT = field(2, b"out/a.png") + field(3, b"a.png") + field(9, b"a chart") + field(8, b"image/png")
+ARTIFACT += field(10, b"declared")
+GUEST = frame(16, field(6, b"\1") + field(7, number(0))) + frame(17, field(8, b"text/plain") + field(9, b"42"))
+GUEST += frame(18, ARTIFACT) + frame(19, EXCEPTION)
+
+
+def frame_seeds() -> Iterator[tuple[str, bytes]]:
+    """One byte n, n bytes of chunk sizes, then the stream."""
+    yield "empty", b""
+    yield "no_stream", b"\2\1\1"
+    yield "one_at_a_time", b"\1\0" + GUEST
+    yield "uneven_chunks", b"\3\0\6\21" + GUEST
+    yield "whole", b"\0" + GUEST
+    yield "empty_payloads", b"\1\3" + frame(1, b"") * 5
+    yield "cut_in_header", b"\0" + GUEST + frame(1, b"abc")[:5]
+    yield "cut_in_payload", b"\0" + GUEST + frame(1, b"abc")[:-1]
+    yield "reserved_bit", b"\0" + frame(1, b"", reserved=0x8000)
+    yield "oversized", b"\0" + frame(1, b"", size=FRAME_MAX + 1)
+    yield "largest_size_unfinished", b"\0" + frame(1, b"abc", size=FRAME_MAX)
+    yield "size_all_ones", b"\0" + frame(1, b"", size=0xFFFFFFFF)
+    yield "break_after_a_frame", b"\1\1" + frame(1, b"x") + frame(1, b"", reserved=1) + frame(2, b"y")
+    yield "field_reserved", b"\0" + frame(1, field(1, b"x", reserved=1))
+    yield "field_too_long", b"\0" + frame(1, field(1, b"x", size=2))
+    yield "field_size_all_ones", b"\0" + frame(1, field(1, b"x", size=0xFFFFFFFF))
+    yield "field_header_cut", b"\0" + frame(1, field(1, b"x") + b"\1\0\0")
+    yield "many_fields", b"\0" + frame(1, field(1, b"") * 200)
+
+
+def utf8_seeds() -> Iterator[tuple[str, bytes]]:
+    """One byte n, n bytes of piece sizes, then the bytes."""
+    texts = {
+        "plain": b"a line\nanother\tone\n",
+        "two_to_four_bytes": "é €\U0001d11e".encode(),
+        "overlong": b"\xc0\x80 \xe0\x80\x80 \xf0\x80\x80\x80",
+        "surrogates": b"\xed\xa0\x80\xed\xb0\x80",
+        "above_the_last": b"\xf4\x90\x80\x80 \xf5\x80\x80\x80 \xff\xfe",
+        "lone_continuations": b"\x80\xbf a \x80",
+        "cut_characters": b"\xe2\x82 \xf0\x9d\x84",
+        "progress_line": b"10 %\r20 %\r100 %\n\r\r\n",
+        "colours": b"\x1b[31mred\x1b[0m \x1b[999;999H",
+        "window_title": b"\x1b]0;title\x07 \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\",
+        "unfinished_escape": b"a \x1b[12",
+        "long_escape": b"\x1b]" + b"x" * 1100 + b"\x07",
+        "c1_controls": "a\u009b31m\u0085".encode(),
+        "bidi": "\u202eabc\u2066\u2069".encode(),
+        "tags": "\U000e0041\U000e007f".encode(),
+        "separators": "a\u2028b\u2029c".encode(),
+        "controls": bytes(range(32)) + b"\x7f",
+    }
+    for name, text in texts.items():
+        yield name, b"\2\0\4" + text
+
+
+def json_seeds() -> Iterator[tuple[str, bytes]]:
+    """The style, then operations as fuzz_json.cc reads them."""
+    yield "null", b"\0\0"
+    yield "text", b"\0\3\5a\"\\\n\xff"
+    yield "array", b"\1\2\7\x87\3\1x\0"
+    yield "object", b"\1\1\1a\3\1b\1\1c\2\0\0"
+    yield "double", b"\0\4" + struct.pack(">d", 0.1)
+    yield "not_a_number", b"\0\4" + struct.pack(">d", float("nan"))
+    yield "smallest_integer", b"\0\5" + struct.pack(">q", -(2**63))
+    yield "largest_integer", b"\0\6" + struct.pack(">Q", 2**64 - 1)
+    yield "deep", b"\0" + b"\2" * 70
+    yield "controls", b"\0\3\x21" + bytes(range(33))
+
+
+def manifest_seeds() -> Iterator[tuple[str, bytes]]:
+    """An image's manifest, and its about text."""
+    digest = b"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    root = b"d 0755 0 - /\n"
+    yield "root_alone", root
+    yield "small", root + b"d 0755 0 - /bin\nl 0777 0 env /bin/e\nf 0755 0 " + digest + b" /bin/env\n"
+    yield "escaped", root + b"f 0644 0 " + digest + b" /a\\x20b\\x5c\n"
+    yield "unsorted", root + b"d 0755 0 - /b\nd 0755 0 - /a\n"
+    yield "no_parent", root + b"f 0644 0 " + digest + b" /a/b\n"
+    yield "dots", root + b"f 0644 0 " + digest + b" /../a\n"
+    yield "no_line_end", root[:-1]
+    yield "wide_mode", b"d 7777 0 - /\n"
+    about = b"casemate-image 1\nname python\ndigest sha256:" + digest + b"\nrecipe sha256:" + digest
+    about += b"\ncreated 1700000000\nfiles 3\ndirectories 2\nlinks 1\nbytes 4096\npython 3.11.2\n"
+    yield "about_bare", about
+    about += b"package bash 5.2 amd64\npackage coreutils 9.1-1 amd64\nmodule json\nmodule os\n"
+    yield "about_full", about + b"omitted /etc/x bash\n"
+    yield "about_no_rise", about + b"module os\n"
+
+
+def guest_report_seeds() -> Iterator[tuple[str, bytes]]:
+    """Frames of a runner, one after another."""
+    begin = field(32, b"E") + field(33, b"m")
+    yield "whole", GUEST
+    yield "order_of_no_stream", frame(16, field(6, b"\3") + field(7, number(0)))
+    yield "order_far_ahead", frame(16, field(6, b"\2") + field(7, number(2**64 - 1)))
+    yield "result_odd", frame(17, field(8, b"text/plain"))
+    yield "result_twice", frame(17, (field(8, b"text/plain") + field(9, b"a")) * 2)
+    yield "artifact_alone", frame(18, field(2, b"a"))
+    yield "artifact_no_path", frame(18, field(3, b"a"))
+    yield "artifact_nul", frame(18, field(2, b"a\0b"))
+    yield "artifact_up", frame(18, field(2, b"../../etc/passwd") + field(3, b"../x\n\x1b[2J"))
+    yield "artifacts_many", frame(18, field(2, b"a")) * 300
+    yield "exception_twice", frame(19, begin) * 2
+    yield "exception_no_type", frame(19, field(33, b"m"))
+    yield "exception_bad_text", frame(19, field(32, b"\xff\r\n\x1b[31m") + field(33, b"\xed\xa0\x80" * 5600))
+    yield "exception_hints", frame(19, begin + field(43, b"h") * 40)
+    yield "exception_deep", frame(19, begin + (field(39, b"f.py") + field(40, number(1))) * 200)
+    yield "exception_exit_code", frame(19, begin + field(45, number(256)))
+    yield "unknown_type", frame(99, b"")
+    yield "engine_type", frame(1, field(1, b"print(1)"))
+
+
+SEEDS = {
+    "frame": frame_seeds,
+    "guest_report": guest_report_seeds,
+    "json": json_seeds,
+    "manifest": manifest_seeds,
+    "utf8": utf8_seeds,
+}
+
+
+def main() -> None:
+    """Writes every seed."""
+    for target, seeds in SEEDS.items():
+        folder = Path(__file__).parent / "corpus" / target
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in seeds():
+            (folder / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
