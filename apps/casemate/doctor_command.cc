@@ -207,7 +207,8 @@ int doctor_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "casemate doctor: %s; see `casemate doctor --help`\n", error.what());
+    std::fprintf(stderr, "casemate doctor: %s; see `casemate doctor --help`\n",
+                 json::escape_control(error.what()).c_str());
     return 2;
   }
   Doctor doctor(store);

@@ -19,6 +19,7 @@
 #include "image/build.h"
 #include "image/recipe.h"
 #include "image/store.h"
+#include "json/utf8.h"
 #include "json/writer.h"
 #include "terminal_progress.h"
 
@@ -32,12 +33,12 @@ constexpr int kExitUnavailable = 4;
 constexpr std::size_t kFaultsShownMax = 100;
 
 int report(const Error& error) {
-  std::fprintf(stderr, "casemate image: %s\n", error.message.c_str());
+  std::fprintf(stderr, "casemate image: %s\n", json::escape_control(error.message).c_str());
   return error.code == ErrorCode::kInvalid ? kExitUsage : kExitUnavailable;
 }
 
 int usage(const std::string& what) {
-  std::fprintf(stderr, "casemate image: %s; see casemate image --help\n", what.c_str());
+  std::fprintf(stderr, "casemate image: %s; see casemate image --help\n", json::escape_control(what).c_str());
   return kExitUsage;
 }
 

@@ -8,6 +8,7 @@
 
 #include "doctor_command.h"
 #include "image_command.h"
+#include "json/utf8.h"
 #include "run_command.h"
 
 namespace {
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
     std::puts("casemate 0.1.0");
     return 0;
   }
-  std::fprintf(stderr, "casemate: there is no command '%s'; `casemate --help` lists them\n", argv[1]);
+  std::fprintf(stderr, "casemate: there is no command '%s'; `casemate --help` lists them\n",
+               casemate::json::escape_control(command).c_str());
   return 2;
 }

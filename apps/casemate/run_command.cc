@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -39,9 +40,7 @@ struct Options {
   std::string trust = "untrusted";
   std::vector<std::string> weaken;
   bool below_floor = false;
-  std::optional<std::string> memory, cpu_time, wall, disk, file_size, output;
-  std::optional<double> cpus;
-  std::optional<std::int64_t> pids, open_files;
+  std::optional<std::string> memory, cpu_time, wall, disk, file_size, output, cpus, pids, open_files;
   std::vector<std::string> files, artifacts, environment;
   std::optional<std::string> out;
   std::optional<std::string> stdin_file;
@@ -150,6 +149,17 @@ Result<engine::Isolation> parse_isolation(const std::string& text) {
   return fail(ErrorCode::kInvalid, "--isolation takes auto, jail, gvisor or microvm, not '" + text + "'");
 }
 
+// All of the text is one number. Errors: invalid.
+template <typename Number>
+Result<Number> parse_number(const std::string& text, const char* option) {
+  Number number{};
+  const auto [after, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || text.empty() || after != text.data() + text.size()) {
+    return fail(ErrorCode::kInvalid, std::string(option) + " takes a number, not '" + text + "'");
+  }
+  return number;
+}
+
 Result<void> parse_limits(const Options& options, engine::Request& request) {
   box::Limits& limits = request.limits;
   outcome::LimitValues& requested = request.requested;
@@ -167,12 +177,10 @@ Result<void> parse_limits(const Options& options, engine::Request& request) {
     asked = static_cast<std::uint64_t>(to.count());
     return {};
   };
-  const auto count = [](std::optional<std::int64_t> number, const char* name, std::uint32_t& to,
+  const auto count = [](const std::optional<std::string>& text, const char* option, std::uint32_t& to,
                         std::optional<std::uint64_t>& asked) -> Result<void> {
-    if (!number) return {};
-    if (*number < 0 || *number > 1'000'000)
-      return fail(ErrorCode::kInvalid, std::string(name) + " is out of range");
-    to = static_cast<std::uint32_t>(*number);
+    if (!text) return {};
+    to = TRY(parse_number<std::uint32_t>(*text, option));
     asked = to;
     return {};
   };
@@ -186,10 +194,10 @@ Result<void> parse_limits(const Options& options, engine::Request& request) {
   TRY(count(options.pids, "--pids", limits.pids, requested.pids));
   TRY(count(options.open_files, "--open-files", limits.open_files, requested.open_files));
   if (options.cpus) {
-    if (!(*options.cpus >= 0 && *options.cpus <= 4096))
-      return fail(ErrorCode::kInvalid, "--cpus is out of range");
-    limits.cpus_milli = static_cast<std::uint32_t>(*options.cpus * 1000);
-    requested.cpus = options.cpus;
+    const double cpus = TRY(parse_number<double>(*options.cpus, "--cpus"));
+    if (!(cpus >= 0 && cpus <= 4096)) return fail(ErrorCode::kInvalid, "--cpus is out of range");
+    limits.cpus_milli = static_cast<std::uint32_t>(cpus * 1000);
+    requested.cpus = cpus;
   }
   return {};
 }
@@ -341,7 +349,8 @@ int run_command(int argc, char** argv) {
     app.parse(own, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::fprintf(stderr, "casemate run: %s; see `casemate run --help`\n", error.what());
+    std::fprintf(stderr, "casemate run: %s; see `casemate run --help`\n",
+                 json::escape_control(error.what()).c_str());
     return outcome::kExitUsage;
   }
   auto request = make_request(options);

@@ -103,11 +103,15 @@ void RunOutput::summary(const Outcome& outcome) const {
             outcome::limit_amount(met.name, met.ceiling) + ")";
   }
   if (outcome.below_floor) line += " (below the floor that its trust asks for)";
+  for (const outcome::Weakening& weakening : outcome.weakenings) {
+    line += " (weakened: " + weakening.name + ", so " + weakening.loss + ")";
+  }
   if (outcome.teardown == outcome::TeardownVerdict::kQuarantined)
     line += " (the box is quarantined: see `casemate doctor`)";
   text = json::escape_control(text);
   const std::string shown = json::escape_control(line);
   const bool plain_ok = ending.status == Status::kOk && ending.limits_met.empty() && !outcome.below_floor &&
+                        outcome.weakenings.empty() &&
                         outcome.teardown != outcome::TeardownVerdict::kQuarantined;
   if (!plain_ok) {
     text += sides_[1].terminal ? std::string(color_of(ending.status)) + "casemate: " + shown + "\033[0m\n"

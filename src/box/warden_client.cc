@@ -78,7 +78,7 @@ Result<frame::Hello> WardenClient::hello(Deadline deadline) {
       return tl::unexpected<Error>(gone());
     if (hello.ready != 0) return hello;
     if (scope || hello.wants_delegation == 0 || ::geteuid() == 0 || !has_user_manager()) {
-      return fail(ErrorCode::kUnavailable, frame::get_text(hello.text));
+      return fail(ErrorCode::kDenied, frame::get_text(hello.text));
     }
     Started started = TRY(start_warden(options_, /*scope=*/true));
     socket_ = std::move(started.socket);

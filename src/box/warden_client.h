@@ -35,7 +35,7 @@ class WardenClient {
   static Result<WardenClient> start(const WardenOptions& options);
   // What the host gives. Where an ordinary user lacks a delegated control group and has a systemd user
   // manager, the warden is started again in a scope of its own.
-  // Errors: unavailable (boxes cannot be made here: the message says why and what to do), deadline.
+  // Errors: denied (boxes cannot be made here: the message says why and what to do), unavailable, deadline.
   Result<frame::Hello> hello(Deadline deadline);
 
   WardenClient(WardenClient&&) noexcept = default;

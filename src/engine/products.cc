@@ -10,6 +10,7 @@
 
 #include "crypto/random.h"
 #include "crypto/sha256.h"
+#include "json/utf8.h"
 
 namespace casemate::engine {
 namespace {
@@ -23,9 +24,13 @@ std::string safe_name(const std::string& wanted) {
     const auto byte = static_cast<unsigned char>(c);
     name.push_back(byte < 0x20 || byte == 0x7f || c == '/' ? '_' : c);
   }
-  if (name.size() > 200) name = name.substr(name.size() - 200);
-  // A name that begins with a dash is an option to somebody's next command.
-  if (name.empty() || name == "." || name == ".." || name.front() == '-') name = "_" + name;
+  if (name.size() > 200) {
+    name = name.substr(name.size() - 200);
+    while (!name.empty() && (name.front() & 0xc0) == 0x80) name.erase(0, 1);  // half a UTF-8 character
+  }
+  // A name that begins with a dash is an option to somebody's next command. One that begins with a dot
+  // is hidden, configures some program (.bashrc, .envrc), or is that of a product still being written.
+  if (name.empty() || name.front() == '.' || name.front() == '-') name = "_" + name;
   return name;
 }
 
@@ -63,6 +68,23 @@ Result<std::string> path_beneath_layer(const std::string& path) {
   for (const std::string& part : parts) below += (below.empty() ? "" : "/") + part;
   if (below.empty()) return fail(ErrorCode::kDenied, "it names no file");
   return below;
+}
+
+std::string shown_name(const std::string& path) {
+  std::string_view bytes = std::string_view(path).substr(path.rfind('/') + 1);
+  std::string name;
+  while (!bytes.empty()) {
+    const json::Char next = json::decode(bytes);
+    if (next.kind == json::Char::Kind::kValid) {
+      name += bytes.substr(0, next.size);
+    } else {
+      constexpr const char* kDigits = "0123456789abcdef";
+      const auto byte = static_cast<unsigned char>(bytes.front());
+      name += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+    bytes.remove_prefix(next.kind == json::Char::Kind::kValid ? next.size : 1);
+  }
+  return json::one_line(name, 1024);
 }
 
 Result<Products> Products::open(Options options) {
@@ -150,6 +172,9 @@ Products::Stored Products::store(const outcome::GuestArtifact& declared, const O
   }
   if (!done) {
     if (file) (void)::unlinkat(directory_.get(), ("." + name + ".part").c_str(), 0);
+    // What was written is gone again: a file that does not fit leaves the room to those that do.
+    used_ -= artifact.bytes;
+    artifact.bytes = 0;
     artifact.description = "not stored: " + done.error().message;
     stored.ours = done.error().code != ErrorCode::kExhausted;
     return stored;

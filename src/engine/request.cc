@@ -137,6 +137,21 @@ Result<void> check_request(const Request& request) {
   return box::check_limits(request.limits, box::this_machine());
 }
 
+outcome::LimitValues effective_limits(const box::Limits& limits) {
+  outcome::LimitValues values;
+  values.wall_ms = static_cast<std::uint64_t>(limits.wall.count());
+  values.cpu_time_ms = static_cast<std::uint64_t>(limits.cpu_time.count());
+  values.memory_bytes = limits.memory.count;
+  values.output_bytes = limits.output.count;
+  values.disk_bytes = limits.disk.count;
+  values.inodes = limits.inodes;
+  values.file_size_bytes = limits.file_size.count;
+  values.pids = limits.pids;
+  values.open_files = limits.open_files;
+  values.cpus = static_cast<double>(limits.cpus_milli) / 1000;
+  return values;
+}
+
 std::optional<std::string> floor_refusal(const Request& request) {
   if (request.isolation == Isolation::kGvisor || request.isolation == Isolation::kMicrovm) {
     return std::string("the rung '") + isolation_name(request.isolation) +

@@ -20,9 +20,9 @@
 #include "base/limits.h"
 #include "crypto/random.h"
 #include "crypto/sha256.h"
+#include "engine/box_command.h"
 #include "engine/feed.h"
 #include "frame/frame.h"
-#include "json/utf8.h"
 #include "outcome/decide.h"
 #include "outcome/guest_report.h"
 #include "outcome/report.h"
@@ -42,47 +42,6 @@ constexpr milliseconds kWardenGrace{30'000};
 
 std::uint64_t ms_between(Instant from, Instant to) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(to - from).count());
-}
-
-// The environment of every box: built, never inherited.
-std::vector<std::string> box_environment(const box::Limits& limits) {
-  return {"PATH=/usr/local/bin:/usr/bin:/bin",
-          "HOME=/vol/home",
-          "TMPDIR=/tmp",
-          "XDG_CACHE_HOME=/vol/home/.cache",
-          "LANG=C.UTF-8",
-          "TZ=UTC",
-          "USER=box",
-          "LOGNAME=box",
-          "SHELL=/bin/bash",
-          "MPLBACKEND=Agg",
-          "MPLCONFIGDIR=/vol/home/.config/matplotlib",
-          "PYTHONPATH=/usr/lib/casemate/python",
-          "PYTHONDONTWRITEBYTECODE=1",
-          "CASEMATE_MEMORY_BYTES=" + std::to_string(limits.memory.count)};
-}
-
-// The Python runner. Isolated mode (-I) and no bytecode (-B), as guest/python/casemate/_runner.py says.
-std::vector<std::string> python_command() {
-  // faulthandler shows the Python stack when the interpreter itself dies.
-  return {"/usr/bin/python3", "-I", "-B", "-X", "faulthandler", "-c",
-          "import sys; sys.path.insert(0, '/usr/lib/casemate/python'); "
-          "from casemate import _runner; _runner.main()"};
-}
-
-outcome::LimitValues effective_limits(const box::Limits& limits) {
-  outcome::LimitValues values;
-  values.wall_ms = static_cast<std::uint64_t>(limits.wall.count());
-  values.cpu_time_ms = static_cast<std::uint64_t>(limits.cpu_time.count());
-  values.memory_bytes = limits.memory.count;
-  values.output_bytes = limits.output.count;
-  values.disk_bytes = limits.disk.count;
-  values.inodes = limits.inodes;
-  values.file_size_bytes = limits.file_size.count;
-  values.pids = limits.pids;
-  values.open_files = limits.open_files;
-  values.cpus = static_cast<double>(limits.cpus_milli) / 1000;
-  return values;
 }
 
 // How much of each stream is kept. A test build can have this wall off: everything.
@@ -289,6 +248,16 @@ Outcome new_outcome(const Request& request) {
   return result;
 }
 
+// Root always has ids to give, whatever was accepted.
+std::vector<outcome::Weakening> weakenings_in_effect(const box::Weakenings& asked, const frame::Hello& host) {
+  std::vector<outcome::Weakening> found;
+  if (asked.single_id && host.by_root == 0)
+    found.push_back({"single-id", "the box has the user's own id outside and not one of its own"});
+  if (asked.no_cgroup)
+    found.push_back({"no-cgroup", "memory, processes and CPU time are limited per process only"});
+  return found;
+}
+
 // Our own failure, in words that cannot be taken for the program's.
 outcome::Observed lost(const Request& request, frame::EndCause cause, std::string why) {
   outcome::Observed observed;
@@ -303,24 +272,6 @@ void take_output(const LiveRun& run, Outcome& result) {
   static_cast<outcome::StreamText&>(result.stdout_text) = run.capture().text(Stream::kStdout);
   static_cast<outcome::StreamText&>(result.stderr_text) = run.capture().text(Stream::kStderr);
   result.output = run.capture().combined();
-}
-
-// A file's name as text, as the runner writes those that it declares: an invalid byte as \xc3.
-std::string shown_name(const std::string& path) {
-  std::string_view bytes = std::string_view(path).substr(path.rfind('/') + 1);
-  std::string name;
-  while (!bytes.empty()) {
-    const json::Char next = json::decode(bytes);
-    if (next.kind == json::Char::Kind::kValid) {
-      name += bytes.substr(0, next.size);
-    } else {
-      constexpr const char* kDigits = "0123456789abcdef";
-      const auto byte = static_cast<unsigned char>(bytes.front());
-      name += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-    bytes.remove_prefix(next.kind == json::Char::Kind::kValid ? next.size : 1);
-  }
-  return json::one_line(name, 1024);
 }
 
 // Copies what the program declared, what the request named and what the captures spooled.
@@ -374,11 +325,17 @@ Outcome Engine::run(Request request, const Image& image, Products& products, con
     result.report = outcome::make_report(result);
     return std::move(result);
   };
-  if (const auto hello = host(); !hello) {
-    auto observed = lost(request, frame::EndCause::kSetupFailed, hello.error().message);
-    observed.failure_reason = Reason::kIsolationUnavailable;
-    return finish(observed);
+  const auto hello = host();
+  if (!hello && hello.error().code != ErrorCode::kDenied) {
+    result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
+    return finish(lost(request, frame::EndCause::kSetupFailed, hello.error().message));
   }
+  if (!hello) {
+    Outcome refused = refused_outcome(request, Reason::kIsolationUnavailable, hello.error().message);
+    refused.image_digest = image.digest;
+    return refused;
+  }
+  result.weakenings = weakenings_in_effect(request.weakenings, *hello);
   const std::uint64_t box = next_box_++;
   result.sandbox_id = "box_" + crypto::random_hex(8);
   result.volume.id = "vol_" + crypto::random_hex(8);

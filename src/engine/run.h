@@ -40,7 +40,7 @@ class Engine {
   static Result<Engine> start(const Paths& paths, const box::Weakenings& weakenings);
 
   // What the host gives; waits for the warden's word the first time.
-  // Errors: unavailable (boxes cannot be made here: the message says why and what to do), deadline.
+  // Errors: denied (boxes cannot be made here: the message says why and what to do), unavailable, deadline.
   Result<frame::Hello> host();
 
   // Runs the program to its end, collects its products into `products`, destroys the box and says

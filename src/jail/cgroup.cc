@@ -19,6 +19,8 @@ namespace casemate::jail {
 namespace {
 
 constexpr std::size_t kControlFileMax = 64 << 10;
+// On v1: of the memory limit, and on top of it.
+constexpr std::uint64_t kSocketBuffersShare = 16;
 // cgroup.procs: a line of up to eight bytes for each of the 32768 processes that a box may have.
 constexpr std::size_t kMembersFileMax = 512 << 10;
 
@@ -151,6 +153,12 @@ Result<void> BoxGroups::set_limits(const GroupLimits& limits) {
     } else {
       TRY(write_limit(memory->directory, "memory.limit_in_bytes", bytes));
       (void)write_limit(memory->directory, "memory.memsw.limit_in_bytes", bytes);  // likewise
+      // v1 counts the buffers of TCP and UDP apart from all other memory and leaves them without a limit.
+      const std::string buffers = std::to_string(limits.memory_max_bytes / kSocketBuffersShare);
+      if (auto done = write_limit(memory->directory, "memory.kmem.tcp.limit_in_bytes", buffers);
+          !done && done.error().errno_value != ENOENT) {
+        return done;
+      }
       sys::Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
       if (!event) return fail_errno("eventfd");
       const sys::Fd control = TRY(sys::open_at(memory->directory.get(), "memory.oom_control", O_RDONLY));
@@ -237,7 +245,8 @@ Result<std::uint32_t> remove_groups_of_instance(const std::vector<std::string>& 
   std::uint32_t removed = 0;
   for (const std::string& base : base_paths) {
     const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(base.c_str()), ::closedir);
-    if (!listing) continue;  // the base itself is gone, and all below it
+    if (!listing && errno == ENOENT) continue;  // the base itself is gone, and all below it
+    if (!listing) return fail_errno("look for control groups in " + base);
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(listing.get())) {
       if (std::string_view(entry->d_name).starts_with(prefix)) names.emplace_back(entry->d_name);
@@ -245,7 +254,8 @@ Result<std::uint32_t> remove_groups_of_instance(const std::vector<std::string>& 
     for (const std::string& name : names) {
       const std::string path = base + "/" + name;
       const auto directory = sys::open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
-      if (!directory) continue;  // removed by somebody else in between
+      if (!directory && directory.error().errno_value == ENOENT) continue;  // it has gone in between
+      if (!directory) return tl::unexpected<Error>(directory.error());
       const bool v2 = ::faccessat(directory->get(), "cgroup.kill", F_OK, 0) == 0;
       const BoxGroups::End end = end_group(*directory, path, v2, deadline);
       if (!end.removed) {

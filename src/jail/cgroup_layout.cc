@@ -1,9 +1,12 @@
 // Where control groups can be made on this host. See cgroup.h.
+#include "jail/cgroup_layout.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 #include "base/split.h"
@@ -12,18 +15,28 @@
 namespace casemate::jail {
 namespace {
 
-struct Mount {
-  std::string point;
-  std::string root;
-  bool v2 = false;
-  std::vector<std::string> options;  // v1: the controllers are among them
-};
-
 constexpr std::size_t kProcFileMax = 1 << 20;
 
-// The cgroup file systems in /proc/self/mountinfo (proc(5)).
-std::vector<Mount> cgroup_mounts(const std::string& mountinfo) {
-  std::vector<Mount> mounts;
+// A path of mountinfo, where a space, tab, line end or backslash stands as its octal number.
+std::string unescape(const std::string& text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    int byte = 0;
+    if (text[at] == '\\' && at + 3 < text.size() &&
+        std::from_chars(text.data() + at + 1, text.data() + at + 4, byte, 8).ptr == text.data() + at + 4) {
+      plain.push_back(static_cast<char>(byte));
+      at += 3;
+    } else {
+      plain.push_back(text[at]);
+    }
+  }
+  return plain;
+}
+
+}  // namespace
+
+std::vector<CgroupMount> cgroup_mounts(const std::string& mountinfo) {
+  std::vector<CgroupMount> mounts;
   for (const std::string& line : split(mountinfo, '\n')) {
     const std::size_t dash = line.find(" - ");
     if (dash == std::string::npos) continue;
@@ -31,12 +44,12 @@ std::vector<Mount> cgroup_mounts(const std::string& mountinfo) {
     const std::vector<std::string> after = split(line.substr(dash + 3), ' ');
     if (before.size() < 6 || after.size() < 3) continue;
     if (after[0] != "cgroup" && after[0] != "cgroup2") continue;
-    mounts.push_back(Mount{before[4], before[3], after[0] == "cgroup2", split(after[2], ',')});
+    mounts.push_back(
+        CgroupMount{unescape(before[4]), unescape(before[3]), after[0] == "cgroup2", split(after[2], ',')});
   }
   return mounts;
 }
 
-// The path of this process's group in a hierarchy, from /proc/self/cgroup ("4:memory:/a", "0::/b").
 std::string own_group(const std::string& cgroups, const std::string& controller) {
   for (const std::string& line : split(cgroups, '\n')) {
     const std::size_t first = line.find(':');
@@ -50,6 +63,18 @@ std::string own_group(const std::string& cgroups, const std::string& controller)
   return "/";
 }
 
+std::string group_directory(const CgroupMount& mount, const std::string& own) {
+  // A group outside this process's cgroup namespace. cgroup_namespaces(7).
+  if (own == "/.." || own.starts_with("/../")) return {};
+  if (own == "/" && mount.root == "/") return mount.point;
+  if (mount.root == "/") return mount.point + own;
+  if (own == mount.root) return mount.point;
+  if (own.starts_with(mount.root + "/")) return mount.point + own.substr(mount.root.size());
+  return {};
+}
+
+namespace {
+
 bool can_make_groups(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) < 0 || !S_ISDIR(status.st_mode)) return false;
@@ -57,12 +82,9 @@ bool can_make_groups(const std::string& path) {
 }
 
 // A directory below which groups can be made in a v1 hierarchy: our own group, else the top.
-std::string usable_v1_base(const Mount& mount, const std::string& own) {
-  const std::string below = mount.root == "/"             ? own
-                            : own.starts_with(mount.root) ? own.substr(mount.root.size())
-                                                          : std::string();
-  const std::string candidate = below.empty() || below == "/" ? mount.point : mount.point + below;
-  if (can_make_groups(candidate)) return candidate;
+std::string usable_v1_base(const CgroupMount& mount, const std::string& own) {
+  const std::string candidate = group_directory(mount, own);
+  if (!candidate.empty() && can_make_groups(candidate)) return candidate;
   return can_make_groups(mount.point) ? mount.point : std::string();
 }
 
@@ -106,7 +128,7 @@ const CgroupBase* CgroupLayout::base_of(Controller controller) const {
 Result<CgroupLayout> find_cgroups(std::uint32_t instance) {
   const std::string mountinfo = TRY(sys::read_file_at(AT_FDCWD, "/proc/self/mountinfo", kProcFileMax));
   const std::string own = TRY(sys::read_file_at(AT_FDCWD, "/proc/self/cgroup", kProcFileMax));
-  const std::vector<Mount> mounts = cgroup_mounts(mountinfo);
+  const std::vector<CgroupMount> mounts = cgroup_mounts(mountinfo);
 
   CgroupLayout layout;
   const auto add = [&](const std::string& path, bool v2, Controller controller) {
@@ -124,13 +146,12 @@ Result<CgroupLayout> find_cgroups(std::uint32_t instance) {
 
   // v2 first: its own group if we may use it, else the top.
   std::vector<std::string> on_v2;
-  for (const Mount& mount : mounts) {
+  for (const CgroupMount& mount : mounts) {
     if (!mount.v2) continue;
-    const std::string group = own_group(own, "");
-    const std::string mine = group == "/" ? mount.point : mount.point + group;
+    const std::string mine = group_directory(mount, own_group(own, ""));
     std::string base;
     // Our own group, when it was delegated (an ordinary user can write there) or is the top itself.
-    if (::geteuid() != 0 && can_make_groups(mine)) base = mine;
+    if (::geteuid() != 0 && !mine.empty() && can_make_groups(mine)) base = mine;
     if (::geteuid() == 0 && can_make_groups(mount.point)) base = mount.point;
     if (base.empty()) continue;
     const auto available = sys::read_file_at(AT_FDCWD, base + "/cgroup.controllers", kProcFileMax);
@@ -155,7 +176,7 @@ Result<CgroupLayout> find_cgroups(std::uint32_t instance) {
   }
   bool any_v1 = false;
   const auto add_v1 = [&](const char* name, Controller controller) {
-    for (const Mount& mount : mounts) {
+    for (const CgroupMount& mount : mounts) {
       if (mount.v2 || std::find(mount.options.begin(), mount.options.end(), name) == mount.options.end())
         continue;
       const std::string base = usable_v1_base(mount, own_group(own, name));

@@ -37,25 +37,29 @@ void append(Program& program, const Program& more) {
   program.insert(program.end(), more.begin(), more.end());
 }
 
+// The tests of one clause, and what to answer when all of them hold.
+void append_clause(Program& program, const Clause& clause, std::uint32_t answer) {
+  Program tests;
+  for (std::size_t i = 0; i < clause.count; ++i) {
+    const ArgumentTest& test = clause.tests[i];
+    tests.push_back(statement(BPF_LD | BPF_W | BPF_ABS,
+                              static_cast<std::uint32_t>(offsetof(seccomp_data, args)) + 8U * test.index));
+    if (test.mask != 0xffffffff) tests.push_back(statement(BPF_ALU | BPF_AND | BPF_K, test.mask));
+    tests.push_back(jump(BPF_JMP | BPF_JEQ | BPF_K, test.value, 0, 0));
+  }
+  // A test that fails skips the rest of its clause and the clause's answer.
+  for (std::size_t i = 0; i < tests.size(); ++i) {
+    if (BPF_CLASS(tests[i].code) == BPF_JMP) tests[i].jf = static_cast<std::uint8_t>(tests.size() - i);
+  }
+  append(program, tests);
+  program.push_back(statement(BPF_RET | BPF_K, answer));
+}
+
 // The code that decides one listed call. It ends in a return on every path.
 Program leaf(const Rule& rule) {
   Program program;
-  for (const Clause& clause : rule.allow) {
-    Program tests;
-    for (std::size_t i = 0; i < clause.count; ++i) {
-      const ArgumentTest& test = clause.tests[i];
-      tests.push_back(statement(BPF_LD | BPF_W | BPF_ABS,
-                                static_cast<std::uint32_t>(offsetof(seccomp_data, args)) + 8U * test.index));
-      if (test.mask != 0xffffffff) tests.push_back(statement(BPF_ALU | BPF_AND | BPF_K, test.mask));
-      tests.push_back(jump(BPF_JMP | BPF_JEQ | BPF_K, test.value, 0, 0));
-    }
-    // A test that fails skips the rest of its clause and the clause's "allow".
-    for (std::size_t i = 0; i < tests.size(); ++i) {
-      if (BPF_CLASS(tests[i].code) == BPF_JMP) tests[i].jf = static_cast<std::uint8_t>(tests.size() - i);
-    }
-    append(program, tests);
-    program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  }
+  for (const Clause& clause : rule.refuse) append_clause(program, clause, answer_of(rule.refusal));
+  for (const Clause& clause : rule.allow) append_clause(program, clause, SECCOMP_RET_ALLOW);
   program.push_back(statement(BPF_RET | BPF_K, answer_of(rule.otherwise)));
   return program;
 }

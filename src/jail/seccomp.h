@@ -34,12 +34,14 @@ struct Clause {
   std::size_t count = 0;
 };
 
-// One system call. Without clauses the outcome is `otherwise`; with clauses it is allowed when one
-// holds (or, when `deny` is set, refused when one holds) and `otherwise` or its opposite if none does.
+// One system call. It is refused when a clause of `refuse` holds, else allowed when one of `allow`
+// holds, else `otherwise`.
 struct Rule {
   std::uint32_t number = 0;
   int otherwise = 0;  // 0 allow, else the errno
   std::vector<Clause> allow{};
+  std::vector<Clause> refuse{};
+  int refusal = 0;  // the errno
 };
 
 struct Table {

@@ -172,7 +172,6 @@ constexpr std::initializer_list<long> kAllowed = {
     SYS_shutdown,
     SYS_getsockname,
     SYS_getpeername,
-    SYS_setsockopt,
     SYS_getsockopt,
     // Processes and signals: in a pid namespace of the box's own.
     SYS_fork,
@@ -475,6 +474,25 @@ Rule open_rule(long number, std::uint8_t flags_index) {
               {all_of({{mode_index, S_ISUID | S_ISGID, 0}}), all_of({{flags_index, kMakes, 0}})}};
 }
 
+// All socket options but these. Programs that a guest attaches to sockets are compiled into memory that
+// no control group counts and of which the host has a fixed amount, which a new box's own filter needs
+// too. A protocol on top of TCP, ESP inside UDP and sending without a copy are entrances to kernel code
+// that has written to pages of files that could only be read (CVE-2026-43284, CVE-2026-46300).
+Rule setsockopt_rule() {
+  struct Option {
+    std::uint32_t level, name;
+  };
+  Rule rule{number_of(SYS_setsockopt), 0, {}, {}, ENOPROTOOPT};
+  for (const Option option :
+       {Option{SOL_SOCKET, 26 /* SO_ATTACH_FILTER */}, Option{SOL_SOCKET, 50 /* SO_ATTACH_BPF */},
+        Option{SOL_SOCKET, 51 /* SO_ATTACH_REUSEPORT_CBPF */},
+        Option{SOL_SOCKET, 52 /* SO_ATTACH_REUSEPORT_EBPF */}, Option{SOL_SOCKET, 60 /* SO_ZEROCOPY */},
+        Option{6 /* SOL_TCP */, 31 /* TCP_ULP */}, Option{17 /* SOL_UDP */, 100 /* UDP_ENCAP */}}) {
+    rule.refuse.push_back(all_of({{1, 0xffffffff, option.level}, {2, 0xffffffff, option.name}}));
+  }
+  return rule;
+}
+
 constexpr std::uint32_t kNamespaceFlags =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
@@ -490,6 +508,7 @@ Table box_table() {
   table.rules.push_back(without_bits(SYS_clone, 0, kNamespaceFlags, EPERM));
   table.rules.push_back(socket_rule());
   table.rules.push_back(socketpair_rule());
+  table.rules.push_back(setsockopt_rule());
   // Out-of-band data on Unix sockets: a use after free of 2025 (CVE-2025-38236).
   table.rules.push_back(without_bits(SYS_sendto, 3, MSG_OOB, EINVAL));
   table.rules.push_back(without_bits(SYS_recvfrom, 3, MSG_OOB, EINVAL));

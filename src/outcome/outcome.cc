@@ -87,6 +87,11 @@ void write_identity(json::Writer& out, const Outcome& outcome) {
   out.end_object();
   out.field("image_digest", outcome.image_digest).field("isolation", outcome.isolation);
   if (outcome.below_floor) out.field("below_floor", true);
+  if (!outcome.weakenings.empty()) {
+    out.key("weakenings").begin_array();
+    for (const Weakening& weakening : outcome.weakenings) out.value(weakening.name);
+    out.end_array();
+  }
   out.field("program_sha256", outcome.program_sha256);
   optional_field(out, "policy_digest", outcome.policy_digest);
   out.key("limits").begin_object();

@@ -154,6 +154,12 @@ inline constexpr std::size_t kCallsShownMax = 1024;
 inline constexpr std::size_t kLabelsMax = 64;
 inline constexpr std::size_t kResultFormsMax = 16;
 
+// A departure from a promise that was asked for by its name and took effect, beside a wall below the floor.
+struct Weakening {
+  std::string name;  // "no-cgroup"
+  std::string loss;  // what is lost, as the end of a sentence
+};
+
 // Strings that do not apply (no box was made) are empty; absent optionals are not written at all.
 struct Outcome {
   std::string run_id;
@@ -165,6 +171,7 @@ struct Outcome {
   std::string image_digest;
   std::string isolation;
   bool below_floor = false;
+  std::vector<Weakening> weakenings;  // a handful; the JSON has their names
   std::string program_sha256;
   std::optional<std::string> policy_digest;
   LimitValues requested;

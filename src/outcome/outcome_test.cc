@@ -34,6 +34,7 @@ Outcome full_outcome() {
   outcome.image_digest = "sha256:i";
   outcome.isolation = "jail";
   outcome.below_floor = true;
+  outcome.weakenings = {{"no-cgroup", "much is lost"}};
   outcome.program_sha256 = "p";
   outcome.policy_digest = "q";
   outcome.requested.wall_ms = 30000;
@@ -84,7 +85,8 @@ TEST(Outcome, AFullOneHasTheDocumentedForm) {
       write_json(full_outcome()),
       R"({"run_id":"run_1","sandbox_id":"sbx_1","tenant":"acme","task_id":"task_1","session_id":"ses_1",)"
       R"("volume":{"id":"vol_1","state":"inherited","version":"sha256:v"},"image_digest":"sha256:i",)"
-      R"("isolation":"jail","below_floor":true,"program_sha256":"p","policy_digest":"q",)"
+      R"("isolation":"jail","below_floor":true,"weakenings":["no-cgroup"],)"
+      R"("program_sha256":"p","policy_digest":"q",)"
       R"("limits":{"requested":{"wall_ms":30000},"effective":{"wall_ms":20000,"cpus":0.5}},)"
       R"("status":"limit","exit_code":0,"signal":"SIGSEGV",)"
       R"("limit":{"name":"memory","ceiling":10,"used":9,"advice":"advice"},)"

@@ -126,6 +126,9 @@ std::string status_section(const Outcome& outcome) {
     text += "isolation: " + json::one_line(outcome.isolation, 64) +
             ", below the floor that this request needs; the weakening was asked for by name\n";
   }
+  for (const Weakening& weakening : outcome.weakenings) {
+    text += "weakened by name: " + weakening.name + ", so " + weakening.loss + "\n";
+  }
   return text;
 }
 

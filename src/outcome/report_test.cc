@@ -258,6 +258,13 @@ TEST(Report, SaysThatTheWallIsBelowTheFloor) {
   EXPECT_TRUE(has(make_report(outcome), "status: ok\nisolation: jail, below the floor"));
 }
 
+TEST(Report, NamesEachWeakeningAndWhatItCosts) {
+  Outcome outcome = ran(Status::kOk, 0);
+  outcome.weakenings = {{"no-cgroup", "memory is limited per process only"}};
+  EXPECT_TRUE(has(make_report(outcome),
+                  "status: ok\nweakened by name: no-cgroup, so memory is limited per process only\n"));
+}
+
 std::string noise(std::mt19937_64& random, std::size_t max) {
   static const std::vector<std::string> kWords = {
       "word ", "\n",          "\x1b[1m", "\u4f60\u597d",        "\U0001F600",

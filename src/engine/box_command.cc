@@ -1,0 +1,35 @@
+#include "engine/box_command.h"
+
+namespace casemate::engine {
+
+std::vector<std::string> box_environment(const box::Limits& limits) {
+  return {"PATH=/usr/local/bin:/usr/bin:/bin",
+          "HOME=/vol/home",
+          "TMPDIR=/tmp",
+          "XDG_CACHE_HOME=/vol/home/.cache",
+          "LANG=C.UTF-8",
+          "TZ=UTC",
+          "USER=box",
+          "LOGNAME=box",
+          "SHELL=/bin/bash",
+          "MPLBACKEND=Agg",
+          "MPLCONFIGDIR=/vol/home/.config/matplotlib",
+          "PYTHONPATH=/usr/lib/casemate/python",
+          "PYTHONDONTWRITEBYTECODE=1",
+          "CASEMATE_MEMORY_BYTES=" + std::to_string(limits.memory.count)};
+}
+
+// Isolated mode (-I) and no bytecode (-B), as guest/python/casemate/_runner.py says.
+std::vector<std::string> python_command() {
+  // faulthandler shows the Python stack when the interpreter itself dies.
+  return {"/usr/bin/python3",
+          "-I",
+          "-B",
+          "-X",
+          "faulthandler",
+          "-c",
+          "import sys; sys.path.insert(0, '/usr/lib/casemate/python'); "
+          "from casemate import _runner; _runner.main()"};
+}
+
+}  // namespace casemate::engine

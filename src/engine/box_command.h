@@ -1,0 +1,17 @@
+// What a box executes and what it finds in its environment. All of it is built here; nothing is inherited.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "box/spec.h"
+
+namespace casemate::engine {
+
+// NAME=VALUE of every box, before what the request adds.
+std::vector<std::string> box_environment(const box::Limits& limits);
+
+// The Python runner: argv, with a path in the image first.
+std::vector<std::string> python_command();
+
+}  // namespace casemate::engine

@@ -1,0 +1,152 @@
+"""Runs guests: one outer box for each, in which it meets any number of boxes.
+
+    with OuterBox(casemate) as outer:
+        seen = outer.run(guest, off=("Seccomp",))
+
+`seen.evidence` is what the observer outside saw of a successful attack, None for a contained one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from guest_file import HERE, Guest, bits_of
+
+ROOT = HERE.parents[1]
+# Debian's own: a python3 on PATH may lie where the outer box does not look.
+PYTHON = "/usr/bin/python3"
+STORES = (Path("/var/lib/casemate/images"),)
+BOX_SECONDS = 120.0
+_ANSWER_SECONDS = 45.0
+
+
+class BrokenError(Exception):
+    """The harness, and not the guest, failed."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one run of a guest showed."""
+
+    evidence: str | None
+    control: str | None
+    status: str
+    limit: str | None
+    reason: Any
+    exit_code: int
+    teardown: str | None
+    seconds: float
+    leaks: list[str]
+    text: str
+
+    @property
+    def made(self) -> bool:
+        """A box was made: what was contained was a guest, and not our own set-up."""
+        return self.status not in ("unavailable", "none") or self.evidence is not None
+
+
+def casemate_binary() -> Path:
+    """CASEMATE_BIN, or the newest program below build/."""
+    named = os.environ.get("CASEMATE_BIN")
+    if named:
+        return Path(named).resolve()
+    built = sorted(ROOT.glob("build/*/bin/casemate"), key=lambda path: path.stat().st_mtime)
+    assert built, "no casemate is built"
+    return built[-1]
+
+
+def missing_privilege() -> str | None:
+    """What the outer box needs and this process does not have, by name."""
+    if os.geteuid() != 0:
+        return "root: the outer box makes namespaces and control groups outside any user namespace"
+    for store in STORES:
+        if store.exists() and _file_system(store) == "overlay":
+            return "an image store that is not on an overlay: the kernel stacks two and no more"
+    return None
+
+
+def _file_system(path: Path) -> str:
+    """The kind of file system that a path is on."""
+    best, kind = "", ""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        point = before.split(" ")[4]
+        if path.is_relative_to(point) and len(point) >= len(best):
+            best, kind = point, after.split(" ")[0]
+    return kind
+
+
+def image_store(binary: Path) -> Path:
+    """The store with the Python image; it is made when there is none."""
+    for store in STORES:
+        if (store / "names/python").exists():
+            return store
+    subprocess.run([binary, "run", "--trust", "trusted", "--quiet", "-c", "pass"], check=True, timeout=600)
+    return STORES[0]
+
+
+class OuterBox:
+    """One outer box. Ended by leaving the `with`, or by its own time limit."""
+
+    def __init__(self, binary: Path) -> None:
+        self._binary = binary
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rest = b""
+
+    def __enter__(self) -> OuterBox:
+        command = [PYTHON, "-B", "-S", "-E", str(HERE / "outer_box.py")]
+        command += [str(self._binary.parent.parent), str(image_store(self._binary)), str(BOX_SECONDS)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        answer = self._answer(15)
+        if not answer.get("ready"):
+            self.__exit__(None, None, None)
+            raise BrokenError(f"no outer box: {answer}")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process and self._process.stdin and self._process.stdout
+        self._process.stdin.close()
+        try:
+            self._process.wait(15)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def run(self, guest: Guest, off: Sequence[str] | None = None) -> Seen:
+        """One run: as released (`off` is None), or the test build with these walls off."""
+        assert self._process and self._process.stdin
+        request = {"guest": guest.name, "off": bits_of(tuple(off or ())), "test_build": off is not None}
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._process.stdin.flush()
+        answer = self._answer(_ANSWER_SECONDS)
+        if "error" in answer:
+            raise BrokenError(f"{guest.name}, off {off}: {answer['error']}\n{answer.get('trace', '')}")
+        return Seen(**answer)
+
+    def _answer(self, seconds: float) -> dict[str, Any]:
+        assert self._process and self._process.stdout
+        end = time.monotonic() + seconds
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                return {"error": f"no answer after {seconds} s"}
+            more = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not more:
+                return {"error": "the outer box ended"}
+            self._rest += more
+        line, _, self._rest = self._rest.partition(b"\n")
+        found = json.loads(line)
+        assert isinstance(found, dict)
+        return found

@@ -1,0 +1,20 @@
+"""The guest × wall table: each guest gets out with its walls off, and each of these alone stops it."""
+
+from __future__ import annotations
+
+import pytest
+from guest_file import Guest, absent, all_guests
+from runner import casemate_binary, missing_privilege
+from table import measure
+
+
+@pytest.mark.parametrize("guest", all_guests(), ids=lambda guest: guest.name)
+def test_each_wall_of_a_guest_is_needed_and_enough(guest: Guest) -> None:
+    """The test build, which can leave walls out, in an outer box of decoys."""
+    missing = missing_privilege() or ", ".join(absent(guest.needs))
+    if missing:
+        pytest.skip(f"needs {missing}")
+    if not casemate_binary().with_name("casemate-test").exists():
+        pytest.skip("needs casemate-test beside casemate")
+    row = measure(guest)
+    assert not row.faults, "\n".join(row.faults)

@@ -1,0 +1,53 @@
+"""A pytest plugin: reports each test when it ends, and shows an ordinary user's manager to the tests.
+
+The fixtures of tests/e2e give each session an XDG_RUNTIME_DIR of its own; the way to a delegated
+control group (`systemd-run --user`) leads through a socket in the real one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import report as reporting
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _user_manager(runtime: Path) -> None:
+    real = os.environ.get("XDG_RUNTIME_DIR")
+    if not real:
+        return
+    for name in ("systemd", "bus"):
+        if (Path(real) / name).exists() and not (runtime / name).exists():
+            (runtime / name).symlink_to(Path(real) / name)
+
+
+_seconds: dict[str, float] = {}  # by test
+_told: set[str] = set()
+
+
+@pytest.hookimpl(specname="pytest_runtest_logreport")
+def _on_phase(report: pytest.TestReport) -> None:
+    """One result for a test: of the first phase that does not pass, else of the last."""
+    _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
+    if report.nodeid not in _told and (not report.passed or report.when == "teardown"):
+        _told.add(report.nodeid)
+        _tell(report)
+
+
+def _tell(ended: pytest.TestReport) -> None:
+    detail = ""
+    if ended.skipped and isinstance(ended.longrepr, tuple):
+        detail = str(ended.longrepr[2])
+    elif ended.failed:
+        detail = f"{ended.when}: {getattr(ended.longrepr, 'reprcrash', ended.longrepr)}"
+    reporting.report(
+        "result",
+        who=os.environ["USER"],
+        name=ended.nodeid.removeprefix("tests/"),
+        result="pass" if ended.passed else "skip" if ended.skipped else "FAIL",
+        detail=detail[-1500:],
+        seconds=round(_seconds[ended.nodeid], 1),
+    )
