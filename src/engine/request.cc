@@ -30,6 +30,9 @@ const char* isolation_name(Isolation isolation) {
 
 namespace {
 
+constexpr std::string_view kWork = "/vol/work/";  // what a path below /work begins with in a box
+constexpr std::size_t kOwnInodes = 16;            // what a layer has before its first file
+
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
 // The parts of a path; the empty ones too.
@@ -49,7 +52,7 @@ Result<void> check_path_below_work(const std::string& path, const char* what) {
   };
   if (path.empty()) return fail(ErrorCode::kInvalid, std::string(what) + " has an empty path");
   if (has_nul(path)) return fail(ErrorCode::kInvalid, std::string(what) + "'s path has a NUL byte in it");
-  if (path.size() >= kPathMax) return bad("has a path that is too long");
+  if (path.size() + kWork.size() >= kPathMax) return bad("has a path that is too long");
   if (path.front() == '/') return bad("must be relative to /work");
   for (const std::string& part : parts_of(path)) {
     if (part == "..") return bad("leads out of /work");
@@ -88,6 +91,12 @@ Result<void> check_input_files(const Request& request) {
     if (directories.contains(path)) {
       return fail(ErrorCode::kInvalid, "the input file '" + path + "' has the name of a directory in /work");
     }
+  }
+  if (files.size() + directories.size() + kOwnInodes > request.limits.inodes) {
+    return fail(ErrorCode::kInvalid,
+                "the input files need " + std::to_string(files.size() + directories.size()) +
+                    " files and directories; a box has " + std::to_string(request.limits.inodes) +
+                    ": pack them into an archive");
   }
   if (Bytes{together} > request.limits.disk) {
     return fail(ErrorCode::kInvalid, "the input files have " + format_bytes(Bytes{together}) +

@@ -314,7 +314,7 @@ Result<frame::Hello> Engine::host() {
   return *hello_;
 }
 
-Outcome Engine::run(Request request, const Image& image, Products& products, const Hooks& hooks) {
+Outcome Engine::run(const Request& request, const Image& image, Products& products, const Hooks& hooks) {
   const Instant asked_at = now();
   Outcome result = new_outcome(request);
   result.image_digest = image.digest;
@@ -377,10 +377,10 @@ Outcome Engine::run(Request request, const Image& image, Products& products, con
   return finish(observed);
 }
 
-Outcome refused_outcome(const Request& request, Reason reason, std::string message) {
+Outcome refused_outcome(const Request& request, Reason reason, const std::string& message) {
   Outcome result = new_outcome(request);
   result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
-  result.ending = outcome::refusal(reason, std::move(message));
+  result.ending = outcome::refusal(reason, message);
   result.report = outcome::make_report(result);
   return result;
 }

@@ -46,7 +46,7 @@ class Engine {
   // Runs the program to its end, collects its products into `products`, destroys the box and says
   // what happened, the proof of teardown included. Everything that goes wrong with the box or the
   // host is an outcome (unavailable), not an error.
-  outcome::Outcome run(Request request, const Image& image, Products& products, const Hooks& hooks);
+  outcome::Outcome run(const Request& request, const Image& image, Products& products, const Hooks& hooks);
 
  private:
   Engine(Paths paths, box::WardenClient warden) : paths_(std::move(paths)), warden_(std::move(warden)) {}
@@ -58,6 +58,6 @@ class Engine {
 };
 
 // An outcome for a request that never ran.
-outcome::Outcome refused_outcome(const Request& request, outcome::Reason reason, std::string message);
+outcome::Outcome refused_outcome(const Request& request, outcome::Reason reason, const std::string& message);
 
 }  // namespace casemate::engine

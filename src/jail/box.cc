@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "jail/devices.h"
+#include "jail/box_plan.h"
 #include "sys/beneath.h"
 #include "sys/process.h"
 
@@ -35,152 +35,42 @@ std::uint64_t micros_between(Instant from, Instant to) {
       std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::microseconds>(to - from).count()));
 }
 
-Result<SourceTree> source_of(const sys::Fd& fd) {
-  struct stat status {};
-  if (::fstat(fd.get(), &status) < 0) return fail_errno("fstat");
-  if (!S_ISDIR(status.st_mode)) return fail(ErrorCode::kInvalid, "an image must be a directory");
-  std::string path(4096, '\0');
-  const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
-  const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
-  if (size < 0) return fail_errno("readlink");
-  path.resize(static_cast<std::size_t>(size));
-  return SourceTree{path, status.st_dev, status.st_ino};
-}
-
-// The two blocks of NUL-ended strings become argv and envp.
-Result<void> place_strings(const frame::MakeBox& spec, Plan& plan) {
-  plan.strings.assign(spec.strings.data(), spec.strings.size());
-  std::size_t at = 0;
-  const auto take = [&](std::uint32_t count, std::vector<char*>& out) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::size_t end = plan.strings.find('\0', at);
-      if (end == std::string::npos) return false;
-      out.push_back(plan.strings.data() + at);
-      at = end + 1;
-    }
-    out.push_back(nullptr);
-    return true;
-  };
-  if (spec.argument_count == 0 || !take(spec.argument_count, plan.arguments) ||
-      !take(spec.environment_count, plan.environment)) {
-    return fail(ErrorCode::kInvalid, "the strings of a box are cut short");
-  }
-  if (!wall_on(plan, Wall::kEnvironment)) {  // test builds: what the warden itself was started with
-    for (char** entry = ::environ; *entry != nullptr; ++entry)
-      plan.environment.insert(plan.environment.begin(), *entry);
-  }
-  return {};
-}
-
-void add_limit(Plan& plan, int resource, std::uint64_t limit, Wall wall) {
-  plan.resource_limits.at(plan.resource_limit_count++) = ResourceLimit{resource, limit, wall};
-}
-
-void set_resource_limits(const Host& host, const frame::MakeBox& spec, Plan& plan) {
-  // 1 and not 0: a core handler that is a pipe ignores 0 and is not run for 1. core(5).
-  add_limit(plan, RLIMIT_CORE, 1, Wall::kCoreLimit);
-  add_limit(plan, RLIMIT_FSIZE, spec.file_size_max_bytes, Wall::kFileSizeLimit);
-  add_limit(plan, RLIMIT_NOFILE, spec.open_files_max, Wall::kOpenFilesLimit);
-  add_limit(plan, RLIMIT_MEMLOCK, 64 << 10, Wall::kLockedMemoryLimit);
-  add_limit(plan, RLIMIT_MSGQUEUE, 0, Wall::kMessageQueueLimit);
-  add_limit(plan, RLIMIT_SIGPENDING, 256, Wall::kSignalQueueLimit);
-  add_limit(plan, RLIMIT_NICE, 0, Wall::kPriorityLimit);
-  add_limit(plan, RLIMIT_RTPRIO, 0, Wall::kPriorityLimit);
-  add_limit(plan, RLIMIT_STACK, 8 << 20, Wall::kStackLimit);
-  if (host.no_cgroup) {
-    // The weakening: per process and per user id instead of per box.
-    add_limit(plan, RLIMIT_AS, spec.memory_max_bytes, Wall::kMemoryLimit);
-    add_limit(plan, RLIMIT_NPROC, spec.pids_max, Wall::kPidsLimit);
-    add_limit(plan, RLIMIT_CPU, spec.cpu_time_max_ms / 1000 + 1, Wall::kCpuTime);
-  }
-}
-
-std::string tmpfs_options(const Plan& plan, std::uint64_t bytes, std::uint64_t inodes, Wall size,
-                          Wall count) {
-  std::string options = "mode=0755";
-  if (wall_on(plan, size)) options += ",size=" + std::to_string(bytes);
-  if (wall_on(plan, count)) options += ",nr_inodes=" + std::to_string(inodes);
-  return options;
-}
-
-// The engine has looked at them too. Zero is no limit at all to tmpfs(5), and a time that a duration
-// cannot hold would be one in the past or never.
-Result<void> check_limits(const frame::MakeBox& spec) {
-  constexpr std::uint64_t kTimeMaxMs = std::uint64_t{7} * 24 * 3600 * 1000;
-  for (const std::uint64_t limit : {spec.memory_max_bytes, spec.disk_max_bytes, spec.disk_inodes_max,
-                                    spec.wall_max_ms, spec.cpu_time_max_ms, std::uint64_t{spec.cpus_milli},
-                                    std::uint64_t{spec.pids_max}, std::uint64_t{spec.open_files_max}}) {
-    if (limit == 0) return fail(ErrorCode::kInvalid, "a limit of the box is zero");
-  }
-  if (spec.wall_max_ms > kTimeMaxMs || spec.cpu_time_max_ms > kTimeMaxMs) {
-    return fail(ErrorCode::kInvalid, "a time limit of the box is longer than a week");
-  }
-  return {};
-}
-
-Result<void> fill_plan(const Host& host, const frame::MakeBox& spec, std::uint32_t slot, Plan& plan) {
-  plan.walls_off = kTestBuild ? spec.walls_off : 0;
-  plan.fail_stage = kTestBuild ? static_cast<Stage>(spec.fail_stage) : Stage::kNone;
-  TRY(check_limits(spec));
-  TRY(place_strings(spec, plan));
-  plan.single_id = host.ids.single;
-  plan.slot_id = host.ids.single || !wall_on(plan, Wall::kSlotId) ? 0 : slot;
-  plan.leaf_uid_map = plan.leaf_gid_map = "1000 " + std::to_string(plan.slot_id) + " 1";
-  plan.landlock_abi = host.landlock;
-  // userxattr: the overlay is made without privilege in the first user namespace. Linux 5.11.
-  plan.overlay_options = "lowerdir=guest:image,userxattr";
-  plan.layer_options =
-      tmpfs_options(plan, spec.disk_max_bytes, spec.disk_inodes_max, Wall::kDiskLimit, Wall::kInodeLimit);
-  plan.shm_options =
-      tmpfs_options(plan, spec.disk_max_bytes, spec.disk_inodes_max, Wall::kDiskLimit, Wall::kInodeLimit) +
-      ",uid=" + std::to_string(plan.slot_id) + ",gid=" + std::to_string(plan.slot_id);
-  set_resource_limits(host, spec, plan);
-  plan.affinity_count = (spec.cpus_milli + 999) / 1000;
-  plan.affinity_first = host.instance + static_cast<std::uint32_t>(spec.header.box);
-  return {};
-}
-
-// The output of a box is two pipes, which as root we give to the box's user.
-Result<void> take_pipes(const BoxFds& fds, const IdRange& ids, uid_t slot_id) {
-  for (const sys::Fd* pipe : {&fds.stdout_fd, &fds.stderr_fd}) {
-    struct stat status {};
-    if (::fstat(pipe->get(), &status) < 0) return fail_errno("fstat");
-    // stops: an engine that has root give a box a file of the host's that it can merely open
-    if (!S_ISFIFO(status.st_mode)) return fail(ErrorCode::kInvalid, "a box's output must be pipes");
-    const uid_t owner = ids.nest_uid + slot_id;
-    if (ids.by_root && ::fchown(pipe->get(), owner, owner) < 0) return fail_errno("give the box its pipes");
-  }
-  return {};
-}
-
-unsigned long namespace_flags(const Plan& plan) {
-  unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS;
-  if (wall_on(plan, Wall::kPidNs)) flags |= CLONE_NEWPID;
-  if (wall_on(plan, Wall::kNetNs)) flags |= CLONE_NEWNET;
-  if (wall_on(plan, Wall::kIpcNs)) flags |= CLONE_NEWIPC;
-  if (wall_on(plan, Wall::kUtsNs)) flags |= CLONE_NEWUTS;
-  return flags;
-}
-
-// What is true of this box; a weakening shows as a missing bit.
-std::uint64_t walls_on(const Host& host, const Plan& plan) {
-  std::uint64_t walls = (std::uint64_t{1} << static_cast<unsigned>(Wall::kCount)) - 1;
-  walls &= ~plan.walls_off;
-  if (host.ids.single) walls &= ~(wall_bit(Wall::kSlotId) | wall_bit(Wall::kNestIds));
-  if (plan.devices_fd < 0) walls &= ~wall_bit(Wall::kOwnDevices);
-  if (host.no_cgroup) {
-    walls &= ~(wall_bit(Wall::kMemoryLimit) | wall_bit(Wall::kPidsLimit) | wall_bit(Wall::kCpuShare) |
-               wall_bit(Wall::kCpuTime));
-  }
-  return walls;
-}
-
 }  // namespace
 
 Host::Host() : box_filter(compile(box_table())), init_filter(compile(init_table())) {
   filters.box = sock_fprog{static_cast<unsigned short>(box_filter.size()), box_filter.data()};
   filters.init = sock_fprog{static_cast<unsigned short>(init_filter.size()), init_filter.data()};
   landlock = landlock_abi();
+}
+
+Result<void> Box::clone_init(const Plan& plan) {
+  // A plain clone and no fork(): the namespaces must be made with the process. The child runs on a
+  // copy of this single thread and touches nothing of the C library that remembers its pid.
+  int pidfd = -1;
+  clone_args arguments{};
+  arguments.flags = namespace_flags(plan) | CLONE_PIDFD;
+  arguments.exit_signal = SIGCHLD;
+  arguments.pidfd = static_cast<__u64>(reinterpret_cast<std::uintptr_t>(&pidfd));
+  // Born in its v2 group, since moving there later waits for a grace period of the kernel.
+  if (const int group = groups_.unified_fd(); group >= 0) {
+    arguments.flags |= CLONE_INTO_CGROUP;
+    arguments.cgroup = static_cast<__u64>(group);
+  }
+  // The copy must be dumpable until its maps are written, or /proc/PID belongs to root and newuidmap
+  // refuses; its change of user id makes it undumpable again.
+  (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  const long pid = ::syscall(SYS_clone3, &arguments, sizeof(arguments));
+  const int clone_errno = errno;
+  if (pid != 0) (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  if (pid < 0) return fail_errno("clone into new namespaces", clone_errno);
+  if (pid == 0) {
+    (void)::close(link_.get());
+    run_nest_init(plan, host_.filters);
+  }
+  init_ = sys::Fd(pidfd);
+  init_pid_ = static_cast<int>(pid);
+  user_namespace_ = TRY(sys::open_at(AT_FDCWD, "/proc/" + std::to_string(pid) + "/ns/user", O_RDONLY));
+  return {};
 }
 
 std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, BoxFds fds, std::uint32_t slot,
@@ -199,16 +89,7 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
     failure = SetupFailure{stage, done.error(), {}};
     return false;
   };
-  bool ok = step(Stage::kLeaseId, [&]() -> Result<void> {
-    TRY(fill_plan(host, spec, slot, plan));
-    plan.image = TRY(source_of(fds.image));
-    plan.guest = TRY(source_of(fds.guest));
-    plan.stdin_fd = fds.stdin_fd.get();
-    plan.stdout_fd = fds.stdout_fd.get();
-    plan.stderr_fd = fds.stderr_fd.get();
-    plan.control_fd = fds.control.get();
-    return {};
-  });
+  bool ok = step(Stage::kLeaseId, [&]() -> Result<void> { return fill_plan(host, spec, fds, slot, plan); });
   // Looked at again, now that the plan knows what a test build asked for.
   ok = ok && step(Stage::kLeaseId, []() -> Result<void> { return {}; });
   ok = ok && step(Stage::kMakeGroups, [&]() -> Result<void> {
@@ -221,11 +102,7 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
                                          wall_on(plan, Wall::kMemoryLimit), wall_on(plan, Wall::kPidsLimit),
                                          wall_on(plan, Wall::kCpuShare)});
        });
-  IdRange ids = host.ids;
-  if (!wall_on(plan, Wall::kNestIds) && ids.by_root) {  // test builds: root inside is root outside
-    ids.nest_uid = ids.nest_gid = 0;
-    ids.first_uid = ids.first_gid = 1;
-  }
+  const IdRange ids = nest_ids(host, plan);
   std::vector<sys::Fd> task_files;
   sys::Fd child_end;
   ok = ok && step(Stage::kMakeLink, [&]() -> Result<void> {
@@ -240,45 +117,11 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
        });
   sys::Fd devices;
   ok = ok && step(Stage::kMakeDevices, [&]() -> Result<void> {
-         if (!ids.by_root || !wall_on(plan, Wall::kOwnDevices) || !wall_on(plan, Wall::kMinimalDev))
-           return {};
-         auto made = make_devices(ids);
-         // In a container root may not: then the box is as an ordinary user's, and says so.
-         if (!made && made.error().errno_value == EPERM) return {};
-         devices = TRY(std::move(made));
+         devices = TRY(own_devices(ids, plan));
          plan.devices_fd = devices.get();
          return {};
        });
-  ok = ok && step(Stage::kClone, [&]() -> Result<void> {
-         // A plain clone and no fork(): the namespaces must be made with the process. The child runs on a
-         // copy of this single thread and touches nothing of the C library that remembers its pid.
-         int pidfd = -1;
-         // The copy must be dumpable until its maps are written, or /proc/PID belongs to root and
-         // newuidmap refuses; its change of user id makes it undumpable again.
-         (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-         clone_args arguments{};
-         arguments.flags = namespace_flags(plan) | CLONE_PIDFD;
-         arguments.exit_signal = SIGCHLD;
-         arguments.pidfd = static_cast<__u64>(reinterpret_cast<std::uintptr_t>(&pidfd));
-         // Born in its v2 group, since moving there later waits for a grace period of the kernel.
-         if (const int group = box->groups_.unified_fd(); group >= 0) {
-           arguments.flags |= CLONE_INTO_CGROUP;
-           arguments.cgroup = static_cast<__u64>(group);
-         }
-         const long pid = ::syscall(SYS_clone3, &arguments, sizeof(arguments));
-         const int clone_errno = errno;
-         if (pid != 0) (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-         if (pid < 0) return fail_errno("clone into new namespaces", clone_errno);
-         if (pid == 0) {
-           (void)::close(box->link_.get());
-           run_nest_init(plan, host.filters);
-         }
-         box->init_ = sys::Fd(pidfd);
-         box->init_pid_ = static_cast<int>(pid);
-         box->user_namespace_ =
-             TRY(sys::open_at(AT_FDCWD, "/proc/" + std::to_string(pid) + "/ns/user", O_RDONLY));
-         return {};
-       });
+  ok = ok && step(Stage::kClone, [&] { return box->clone_init(plan); });
   child_end.reset();
   devices.reset();
   ok = ok && step(Stage::kWriteMaps, [&] { return write_id_maps(ids, box->init_pid_); });

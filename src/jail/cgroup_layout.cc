@@ -83,7 +83,7 @@ bool can_make_groups(const std::string& path) {
 
 // A directory below which groups can be made in a v1 hierarchy: our own group, else the top.
 std::string usable_v1_base(const CgroupMount& mount, const std::string& own) {
-  const std::string candidate = group_directory(mount, own);
+  std::string candidate = group_directory(mount, own);
   if (!candidate.empty() && can_make_groups(candidate)) return candidate;
   return can_make_groups(mount.point) ? mount.point : std::string();
 }

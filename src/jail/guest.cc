@@ -16,17 +16,10 @@
 
 #include "jail/child.h"
 #include "jail/seccomp.h"
+#include "jail/step.h"
 
 namespace casemate::jail {
 namespace {
-
-int errno_of(long result) { return result < 0 ? errno : 0; }
-
-template <typename Action>
-void step(const Plan& plan, Stage stage, Action action) {
-  const int failed = fails_here(plan, stage) ? EIO : action();
-  if (failed != 0) setup_failed(plan, stage, failed);
-}
 
 int write_self(const char* path, const char* text) {
   const int file = ::open(path, O_WRONLY | O_CLOEXEC);

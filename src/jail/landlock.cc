@@ -20,7 +20,6 @@ constexpr std::uint64_t kExecute = 1 << 0, kWriteFile = 1 << 1, kReadFile = 1 <<
     kTruncate = 1 << 14,                   // ABI 3
     kIoctlDev = 1 << 15;                   // ABI 5
 constexpr std::uint64_t kAllOfAbi1 = (1 << 13) - 1;
-constexpr std::uint64_t kBindTcp = 1 << 0, kConnectTcp = 1 << 1;                 // ABI 4
 constexpr std::uint64_t kScopeAbstractSockets = 1 << 0, kScopeSignals = 1 << 1;  // ABI 6
 
 struct RulesetAttributes {

@@ -179,6 +179,12 @@ std::string place(const std::string& file, const std::optional<std::uint64_t>& l
   return text;
 }
 
+// ": total = row['amount']": a line of source behind its place, without its indentation.
+std::string after_place(const std::string& source) {
+  const std::size_t start = source.find_first_not_of(' ');
+  return start == std::string::npos ? "" : ": " + source.substr(start);
+}
+
 std::string frames_text(const Exception& exception, const std::string& program) {
   const std::vector<ExceptionFrame>& frames = exception.frames;
   std::string text;
@@ -193,7 +199,7 @@ std::string frames_text(const Exception& exception, const std::string& program) 
       const ExceptionFrame& frame = frames[i];
       text += "  " + place(frame.file, frame.line, program);
       if (!frame.function.empty()) text += " in " + frame.function;
-      text += (frame.source.empty() ? "" : ": " + frame.source) + "\n";
+      text += after_place(frame.source) + "\n";
     }
   }
   if (exception.hidden_frames > 0) {
@@ -218,7 +224,7 @@ std::string exception_section(const Exception& exception, const ReportOptions& o
   text = clipped(guest_lines(text, options), kMessageMax);
   std::string details;
   if (const std::string at = place(exception.file.value_or(""), exception.line, program); !at.empty()) {
-    details += "at " + at + (exception.source ? ": " + *exception.source : "") + "\n";
+    details += "at " + at + after_place(exception.source.value_or("")) + "\n";
   }
   for (const std::string& hint : exception.hints) details += hint + "\n";
   if (exception.hints_left_out > 0)

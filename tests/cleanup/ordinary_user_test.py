@@ -169,10 +169,10 @@ def test_with_a_subordinate_range_it_runs(user: User, before_user: remains.Pictu
 
 def test_without_a_range_it_is_refused_with_the_remedy(user: User, before_user: remains.Picture) -> None:
     ended = user.run("-c", PROGRAM, ranges="somebody:100000:65536\n")
-    assert ended.returncode == 4
+    assert ended.returncode == 3
     assert ended.stdout == b""
     (line,) = ended.stderr.decode().splitlines()
-    assert line.startswith("casemate: unavailable: isolation_unavailable: this user has no free subordinate ids"), line
+    assert line.startswith("casemate: refused: isolation_unavailable: this user has no free subordinate ids"), line
     assert "usermod --add-subuids" in line and "--weaken single-id" in line
     assert remains.left(before_user, remains.look(user.binaries, user.runtimes)) == {}
 
@@ -180,7 +180,7 @@ def test_without_a_range_it_is_refused_with_the_remedy(user: User, before_user: 
 @pytest.mark.parametrize("ranges", ["", f"boxer:{1 << 20}:63\n", "boxer:0:65536\n", "boxer:x:y\n", f"{UID}:1:\n"])
 def test_a_range_that_is_none_is_refused_too(user: User, ranges: str) -> None:
     ended = user.run("-c", "print(1)", ranges=ranges)
-    assert ended.returncode == 4 and b"no free subordinate ids" in ended.stderr, ended
+    assert ended.returncode == 3 and b"no free subordinate ids" in ended.stderr, ended
 
 
 def test_a_range_by_number_works(user: User) -> None:
@@ -257,7 +257,7 @@ def test_single_id_is_a_weakening_that_runs(user: User, before_user: remains.Pic
 
 def test_without_groups_it_is_refused_and_no_cgroup_runs(user: User, before_user: remains.Picture) -> None:
     ended = user.run("-c", "print(1)", groups=[])
-    assert ended.returncode == 4
+    assert ended.returncode == 3
     (line,) = ended.stderr.decode().splitlines()
     assert "isolation_unavailable" in line and "Delegate=yes" in line and "--weaken no-cgroup" in line, line
     weaker = user.run("--weaken", "no-cgroup", "-c", "print(2)", groups=[])

@@ -39,16 +39,21 @@ def processes_of(binaries: Path) -> list[int]:
     return found
 
 
+def _identity(path: Path) -> str:
+    """The device and inode of a file, as /proc/locks writes them."""
+    status = path.stat()
+    return f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+
+
 def other_instances(runtimes: tuple[Path, ...], ours: list[int]) -> set[str]:
     """Numbers of instances that live and are not of our making: somebody else works on this machine."""
-    names = {lock.stat().st_ino: lock.stem for base in runtimes for lock in base.glob("*.lock")}
+    names = {_identity(lock): lock.stem for base in runtimes for lock in base.glob("*.lock")}
     found = set()
     for line in Path("/proc/locks").read_text().splitlines():
         fields = line.split()
         if "FLOCK" in fields and "->" not in fields:
-            inode = int(fields[5].rpartition(":")[2])
-            if inode in names and int(fields[4]) not in ours:
-                found.add(names[inode])
+            if fields[5] in names and int(fields[4]) not in ours:
+                found.add(names[fields[5]])
     return found
 
 

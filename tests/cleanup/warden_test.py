@@ -45,8 +45,9 @@ def test_a_hundred_boxes_leave_no_descriptor(warden: Warden, binaries: Path) -> 
 def test_an_init_holds_nothing_of_the_warden_or_of_another_box(warden: Warden, image: Path, guest_tree: Path) -> None:
     warden.make(1, [*PYTHON, "open('/vol/work/x', 'w').write('of the first box')"])
     assert warden.receive_end().cause == CAUSE["kProgram"]
-    warden.make(2, SLEEP)
+    second = warden.make(2, [*PYTHON, "import time; print('ready', flush=True); time.sleep(60)"])
     warden.receive("BoxStarted")
+    assert os.read(second.out, 100) == b"ready\n"
     (init,) = warden.children()
     wait_until_dropped(init)
     # Its link to the warden and the signals of its children; in between the first box was dead and whole.

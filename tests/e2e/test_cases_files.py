@@ -91,7 +91,12 @@ def test_B064_each_name_is_one_entry(casemate: Casemate, tmp_path: Path) -> None
         "    open(n, 'w').write(n)\n    casemate.artifact(n)"
     )
     outcome = casemate.python(code, f"--out={tmp_path}").outcome
-    assert [artifact["name"] for artifact in outcome["artifacts"]] == ["a b.png", "c  d.png", "e\\nf.txt", "tab\\there.txt"]
+    assert [artifact["name"] for artifact in outcome["artifacts"]] == [
+        "a b.png",
+        "c  d.png",
+        "e\\nf.txt",
+        "tab\\there.txt",
+    ]
     contents = [Path(artifact["uri"]).read_text() for artifact in outcome["artifacts"]]
     assert contents == ["a b.png", "c  d.png", "e\nf.txt", "tab\there.txt"]
     assert len({artifact["id"] for artifact in outcome["artifacts"]}) == 4
@@ -101,9 +106,7 @@ def test_B065_a_big_file_is_not_held_in_memory(casemate: Casemate, tmp_path: Pat
     with open(tmp_path / "big", "wb") as file:
         file.truncate(200 * MIB)
     code = "import casemate, os, shutil\nprint(os.path.getsize('big'))\ncasemate.artifact('big')"
-    process = casemate.start(
-        "run", "--trust", "trusted", f"--file={tmp_path}/big", f"--out={tmp_path}/out", "-c", code
-    )
+    process = casemate.start("run", "--trust", "trusted", f"--file={tmp_path}/big", f"--out={tmp_path}/out", "-c", code)
     peaks = [0]
 
     def watch() -> None:

@@ -47,7 +47,7 @@ def test_B091_nobody_writes_later(casemate: Casemate, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-DEAF = "import signal,time; [signal.signal(s, signal.SIG_IGN) for s in (2,15,1)]; print(\"deaf\", flush=True); time.sleep(600)"
+DEAF = 'import signal,time; [signal.signal(s, signal.SIG_IGN) for s in (2,15,1)]; print("deaf", flush=True); time.sleep(600)'
 
 
 def test_B092_a_deaf_program_is_ended_by_its_limit(casemate: Casemate) -> None:
@@ -88,7 +88,11 @@ def test_B095_a_here_document_is_read(casemate: Casemate) -> None:
 
 
 READERS = {
-    "input": ("try: print(repr(input('name? ')))\nexcept EOFError: print('no stdin')", "name? no stdin\n", "name? 'Ada'\n"),
+    "input": (
+        "try: print(repr(input('name? ')))\nexcept EOFError: print('no stdin')",
+        "name? no stdin\n",
+        "name? 'Ada'\n",
+    ),
     "read": ("import sys\nprint(repr(sys.stdin.read()))", "''\n", "'Ada\\nLovelace\\n'\n"),
     "bytes": ("import os\nprint(os.read(0, 100))", "b''\n", "b'Ada\\nLovelace\\n'\n"),
     "lines": ("import sys\nprint(list(sys.stdin))", "[]\n", "['Ada\\n', 'Lovelace\\n']\n"),
@@ -197,7 +201,9 @@ def test_B110_B016_parallel_runs_each_get_their_own(casemate: Casemate) -> None:
     """8 at a time, 5 each: every one prints its own token, and none is ended by a limit that it did not reach."""
     for _ in range(5):
         tokens = [os.urandom(8).hex() for _ in range(8)]
-        started = [casemate.start("run", "--trust", "trusted", "--wall", "20s", "-c", f"print({token!r})") for token in tokens]
+        started = [
+            casemate.start("run", "--trust", "trusted", "--wall", "20s", "-c", f"print({token!r})") for token in tokens
+        ]
         for token, process in zip(tokens, started):
             out, err = process.communicate(timeout=60 * SLOW)
             assert (process.returncode, out.decode()) == (0, token + "\n"), err

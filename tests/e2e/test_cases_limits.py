@@ -186,7 +186,9 @@ def test_B005_a_child_killed_for_memory_is_told(casemate: Casemate) -> None:
 
 @pytest.mark.parametrize("memory", ["16MiB", "20MiB", "24MiB"])
 def test_B005_too_little_to_start_in_is_a_memory_limit_too(casemate: Casemate, memory: str) -> None:
-    outcome = casemate.python("import decimal, json, email.message\nx = bytearray(30 << 20)", "--memory", memory).outcome
+    outcome = casemate.python(
+        "import decimal, json, email.message\nx = bytearray(30 << 20)", "--memory", memory
+    ).outcome
     limit(outcome, "memory")
 
 
@@ -319,11 +321,19 @@ def test_B017_deep_source_is_an_ordinary_error_of_that_run(casemate: Casemate, n
     whole = casemate.python(source).outcome
     assert whole["status"] in ("ok", "error"), whole["report"]
     if whole["status"] == "error" and "signal" not in whole:
-        assert whole["exception"]["type"] in ("SyntaxError", "MemoryError", "RecursionError", "IndentationError", "NameError")
+        assert whole["exception"]["type"] in (
+            "SyntaxError",
+            "MemoryError",
+            "RecursionError",
+            "IndentationError",
+            "NameError",
+        )
     assert casemate.python("print(1)").outcome["status"] == "ok"
 
 
-@pytest.mark.parametrize("code", ["x = 10 ** (10 ** 9)", "x = 7 ** (10 ** 8)", "import re\nre.match('(a*)*b', 'a' * 99)"])
+@pytest.mark.parametrize(
+    "code", ["x = 10 ** (10 ** 9)", "x = 7 ** (10 ** 8)", "import re\nre.match('(a*)*b', 'a' * 99)"]
+)
 def test_B018_what_holds_the_interpreter_is_ended_from_outside(casemate: Casemate, code: str) -> None:
     outcome = casemate.python(f"print('begun')\n{code}\nprint('unreachable')", "--wall", "1s").outcome
     assert outcome["status"] == "limit" and outcome["limit"]["name"] in ("wall", "memory")

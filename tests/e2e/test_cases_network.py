@@ -43,7 +43,9 @@ def test_B079_there_is_no_way_out(casemate: Casemate, where: str) -> None:
     ), outcome["report"]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["github.com", "index.example.org", "metadata.example.internal", "host.docker.internal"])
+@pytest.mark.parametrize(
+    "name", ["github.com", "index.example.org", "metadata.example.internal", "host.docker.internal"]
+)
 def test_B088_no_host_is_reachable_by_name(casemate: Casemate, name: str) -> None:
     code = f"import socket\nfor port in (80, 443):\n    try: print(socket.create_connection(({name!r}, port), 4))\n"
     code += "    except OSError as e: print('refused')"
@@ -53,7 +55,9 @@ def test_B088_no_host_is_reachable_by_name(casemate: Casemate, name: str) -> Non
 
 
 def test_B080_there_is_no_proxy_to_ask(casemate: Casemate) -> None:
-    code = "import os, urllib.request\nprint([k for k in os.environ if 'proxy' in k.lower()], urllib.request.getproxies())"
+    code = (
+        "import os, urllib.request\nprint([k for k in os.environ if 'proxy' in k.lower()], urllib.request.getproxies())"
+    )
     ended = casemate.python(code, env={"HTTPS_PROXY": "http://127.0.0.1:3128", "http_proxy": "http://127.0.0.1:3128"})
     assert ended.outcome["stdout"]["text"] == "[] {}\n"
 

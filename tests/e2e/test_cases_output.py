@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Casemate
+from conftest import SLOW, Casemate
 
 BIG_JSON = "import json\nprint(json.dumps({str(i): 'v' * 20 for i in range(12000)}))"
 
@@ -82,7 +82,9 @@ def test_B023_more_changes_than_are_kept_lose_no_text(casemate: Casemate) -> Non
 
 
 def test_B023_lines_of_a_child_and_of_its_parent_stay_in_order(casemate: Casemate) -> None:
-    code = "import subprocess\nfor i in range(20):\n    print('parent', i)\n    subprocess.run(['echo', 'child', str(i)])"
+    code = (
+        "import subprocess\nfor i in range(20):\n    print('parent', i)\n    subprocess.run(['echo', 'child', str(i)])"
+    )
     outcome = casemate.python(code).outcome
     assert outcome["stdout"]["text"] == "".join(f"parent {i}\nchild {i}\n" for i in range(20))
 
@@ -144,6 +146,29 @@ def test_B026_what_was_printed_before_an_error_is_there(casemate: Casemate) -> N
     assert outcome["report"].index("the decisive number is 17") < outcome["report"].index("RuntimeError: later step")
 
 
+@pytest.mark.parametrize("way", [(), ("--quiet",)])
+def test_B027_live_output_is_whole(casemate: Casemate, way: tuple[str, ...]) -> None:
+    code = 'for i in range(3000): print(\'{"n":%d,"pad":"%0200d"}\' % (i, 0))'
+    for _ in range(5):
+        ended = casemate.call("run", "--trust", "trusted", *way, "-c", code)
+        lines = ended.stdout.decode().splitlines()
+        assert ended.exit_code == 0 and [json.loads(line)["n"] for line in lines] == list(range(3000))
+
+
+def test_B028_the_end_is_told_when_it_is_there(casemate: Casemate) -> None:
+    process = casemate.start(
+        "run",
+        "--trust",
+        "trusted",
+        "-c",
+        "import sys, time\nprint('start')\ntime.sleep(1)\nprint('finish')\nsys.exit(7)",
+    )
+    assert process.stdout is not None and process.stdout.readline() == b"start\n"
+    assert process.poll() is None, "output comes as it is written, and no end before its time"
+    out, err = process.communicate(timeout=20 * SLOW)
+    assert (process.returncode, out, err) == (1, b"finish\n", b"casemate: error: exit code 7\n")
+
+
 @pytest.mark.parametrize("_", range(6))
 def test_B029_ending_and_being_ended_at_once(casemate: Casemate, _: int) -> None:
     outcome = casemate.bash("head -c 5000000 /dev/urandom | base64; exit 0").outcome
@@ -193,7 +218,9 @@ def test_B031_the_value_of_the_last_expression(casemate: Casemate, code: str, pl
     assert len(forms["text/plain"]) <= 16 << 10
 
 
-@pytest.mark.parametrize("code", ["x = 5", "5;", "None", "print(1)", "if True:\n    5", "", "# 5", "def f(): return 5", "pass"])
+@pytest.mark.parametrize(
+    "code", ["x = 5", "5;", "None", "print(1)", "if True:\n    5", "", "# 5", "def f(): return 5", "pass"]
+)
 def test_B031_no_value_where_none_is_meant(casemate: Casemate, code: str) -> None:
     assert result(casemate, code) is None
 

@@ -152,8 +152,8 @@ def test_B056_in_a_program_that_the_program_starts(casemate: Casemate) -> None:
 
 def test_B057_temporary_files_have_a_place(casemate: Casemate) -> None:
     script = (
-        "echo \"$TMPDIR\"; mktemp && mktemp -d && python3 -c 'import tempfile; print(tempfile.gettempdir(),"
-        " tempfile.mkdtemp(), tempfile.NamedTemporaryFile().name)' && test -w \"$TMPDIR\" && test -k /tmp"
+        'echo "$TMPDIR"; mktemp && mktemp -d && python3 -c \'import tempfile; print(tempfile.gettempdir(),'
+        ' tempfile.mkdtemp(), tempfile.NamedTemporaryFile().name)\' && test -w "$TMPDIR" && test -k /tmp'
     )
     outcome = casemate.bash(script).outcome
     assert outcome["status"] == "ok", outcome["report"]

@@ -53,7 +53,12 @@ def test_B117_what_needs_privilege_is_refused(casemate: Casemate, act: str) -> N
     assert casemate.python(code).outcome["stdout"]["text"] == "refused\n"
 
 
-SECRETS = {"APP_API_KEY": "k-3141", "SERVICE_TOKEN": "t-2718", "DATABASE_URL": "postgres://u:pw-1618@h/db", "MY_PASSWORD": "pw-1414"}
+SECRETS = {
+    "APP_API_KEY": "k-3141",
+    "SERVICE_TOKEN": "t-2718",
+    "DATABASE_URL": "postgres://u:pw-1618@h/db",
+    "MY_PASSWORD": "pw-1414",
+}
 
 
 def test_B119_the_environment_is_built_and_not_inherited(casemate: Casemate) -> None:
@@ -77,7 +82,13 @@ def test_B119_no_path_of_the_host_is_seen(casemate: Casemate) -> None:
         "    except OSError as e: print(name, e)\n"
     )
     text = casemate.python(code).outcome["stdout"]["text"]
-    for trace in ("/var/lib/casemate", str(ROOT), str(casemate.binary.parent), os.uname().nodename, str(casemate.folder)):
+    for trace in (
+        "/var/lib/casemate",
+        str(ROOT),
+        str(casemate.binary.parent),
+        os.uname().nodename,
+        str(casemate.folder),
+    ):
         assert trace not in text, trace
     assert not re.search(r"overlay .*(?:lowerdir=/|upperdir=/)", text)
 
@@ -92,7 +103,7 @@ def test_B120_no_secret_on_any_command_line(casemate: Casemate) -> None:
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(code.encode())
     process.stdin.close()
-    lines = []
+    lines: list[bytes] = []
     while not lines or lines[-1] != b"ready\n":
         lines.append(process.stdout.readline())
         assert lines[-1], process.stderr.read() if process.stderr else ""
@@ -157,7 +168,7 @@ def test_B125_no_tool_is_granted_unless_it_is_named(casemate: Casemate) -> None:
     assert outcome["status"] == "error" and outcome["calls"] == []
 
 
-ENDINGS = {
+ENDINGS: dict[str, tuple[str, list[str], tuple[str, int | str | None]]] = {
     "ok": ("pass", [], ("ok", 0)),
     "exit 3": ("raise SystemExit(3)", [], ("error", 3)),
     "exception": ("1/0", [], ("error", 1)),

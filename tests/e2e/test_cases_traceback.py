@@ -64,9 +64,14 @@ def test_B041_whatever_the_source_looks_like(casemate: Casemate, kind: str) -> N
     code, error, line = SOURCES[kind]
     found = failed(casemate, code)
     assert (found["type"], found["line"]) == (error, line)
-    assert found["source"] and found["source"].strip().encode() in code.replace(b"\xef\xbb\xbf", b"") or kind in (
-        "latin-1 cookie",
-        "not utf-8",
+    assert (
+        found["source"]
+        and found["source"].strip().encode() in code.replace(b"\xef\xbb\xbf", b"")
+        or kind
+        in (
+            "latin-1 cookie",
+            "not utf-8",
+        )
     )
 
 
@@ -125,9 +130,7 @@ def test_B043_an_exit_is_the_programs_own_and_no_crash(casemate: Casemate, end: 
 
 
 def test_B044_what_cannot_be_started_is_told_with_its_limit(casemate: Casemate) -> None:
-    code = (
-        "import subprocess\nsleepers = []\nwhile True:\n    sleepers.append(subprocess.Popen(['sleep', '60']))"
-    )
+    code = "import subprocess\nsleepers = []\nwhile True:\n    sleepers.append(subprocess.Popen(['sleep', '60']))"
     outcome = casemate.python(code, "--pids", "12").outcome
     found = outcome["exception"]
     assert found["type"] == "BlockingIOError" and found["line"] == 4

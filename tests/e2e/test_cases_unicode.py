@@ -14,7 +14,9 @@ from conftest import Casemate
 
 def written(casemate: Casemate, tmp_path: Path, data: bytes, stream: str = "stdout") -> dict[str, Any]:
     """The stream of a program that writes these bytes and then `still here`."""
-    code = f"import sys\nsys.{stream}.buffer.write({data!r})\nsys.{stream}.flush()\nprint('still here', file=sys.{stream})"
+    code = (
+        f"import sys\nsys.{stream}.buffer.write({data!r})\nsys.{stream}.flush()\nprint('still here', file=sys.{stream})"
+    )
     outcome = casemate.python(code, "--out", str(tmp_path)).outcome
     assert outcome["status"] == "ok", outcome["report"]
     found: dict[str, Any] = outcome[stream]
@@ -92,7 +94,9 @@ def test_B034_at_the_very_end_too(casemate: Casemate, form: str) -> None:
 
 
 def test_B034_a_printed_surrogate_is_shown_and_hurts_nobody(casemate: Casemate) -> None:
-    outcome = casemate.python("print('a\\ud83d\\ude00b \\udcff'); import sys; print('\\ud83d', file=sys.stderr)").outcome
+    outcome = casemate.python(
+        "print('a\\ud83d\\ude00b \\udcff'); import sys; print('\\ud83d', file=sys.stderr)"
+    ).outcome
     assert outcome["status"] == "ok"
     assert outcome["stdout"]["text"].startswith("a\\ud83d\\ude00b ")
     assert outcome["stderr"]["text"] == "\\ud83d\n"

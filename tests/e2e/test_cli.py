@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, Casemate, Ended, descendants
+from conftest import Casemate, Ended
 
 PROGRAM = "print('ran')"
 TRUSTED = ("run", "--trust", "trusted")
@@ -122,7 +122,9 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize(("option", "value"), [(option, value) for option, values in LIMITS.items() for value in values])
+@pytest.mark.parametrize(
+    ("option", "value"), [(option, value) for option, values in LIMITS.items() for value in values]
+)
 def test_a_limit_that_cannot_be_kept_is_refused(casemate: Casemate, option: str, value: str) -> None:
     ended = subprocess.run([casemate.binary, *TRUSTED, option, value, "-c", PROGRAM], capture_output=True, check=False)
     one_line(Ended(ended.returncode, ended.stdout, ended.stderr.decode(), 0), 2)
@@ -170,7 +172,9 @@ def test_an_input_file_that_cannot_be_one(casemate: Casemate, tmp_path: Path, gi
 def test_where_an_input_file_is_found(casemate: Casemate, tmp_path: Path, given: str, found: str) -> None:
     for name in ("a", "x:y"):
         (tmp_path / name).write_text("content")
-    code = "import os\nprint([os.path.join(d, f) for d, _, fs in os.walk('.') for f in fs], open(os.sys.argv[1]).read())"
+    code = (
+        "import os\nprint([os.path.join(d, f) for d, _, fs in os.walk('.') for f in fs], open(os.sys.argv[1]).read())"
+    )
     outcome = casemate.run(f"--file={tmp_path}/{given}", "-c", code, "--", found).outcome
     assert outcome["stdout"]["text"] == f"[{'./' + found!r}] content\n"
 
@@ -187,8 +191,19 @@ def test_a_variable_without_a_name(casemate: Casemate, given: str) -> None:
     one_line(casemate.call(*TRUSTED, "--env", given, "-c", PROGRAM), 2, "NAME=VALUE")
 
 
+def test_the_longest_path_is_found(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("content")
+    path = "/".join(["n" * 100] * 41)[: 4096 - len("/vol/work/") - 1]
+    code = "import sys\nprint(open('/vol/work/' + sys.argv[1]).read())"
+    assert casemate.run(f"--file={tmp_path}/a:{path}", "-c", code, "--", path).outcome["stdout"]["text"] == "content\n"
+    longer = casemate.call(*TRUSTED, f"--file={tmp_path}/a:{path}n", "-c", PROGRAM)
+    assert longer.exit_code == 2 and longer.stderr.endswith("has a path that is too long\n")
+
+
 def test_too_many_of_anything_is_refused(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a")
+    deep = ["/".join(f"{i}d{j}" for j in range(20)) for i in range(900)]
+    one_line(casemate.call(*TRUSTED, *[f"--file={tmp_path}/a:{path}/f" for path in deep], "-c", "1"), 2, "directories")
     one_line(casemate.call(*TRUSTED, *[f"--env=V{i}=1" for i in range(257)], "-c", "1"), 2, "variables")
     one_line(casemate.call(*TRUSTED, *[f"--artifact=f{i}" for i in range(257)], "-c", "1"), 2, "artifacts")
     one_line(casemate.call(*TRUSTED, "-c", "1", "--", *["x"] * 1025), 2, "arguments")
@@ -198,7 +213,9 @@ def test_too_many_of_anything_is_refused(casemate: Casemate, tmp_path: Path) -> 
 @pytest.mark.parametrize("kind", ["file", "below a file", "no such device", "empty"])
 def test_out_must_be_a_directory_that_can_be_made(casemate: Casemate, tmp_path: Path, kind: str) -> None:
     (tmp_path / "f").write_text("mine")
-    out = {"file": f"{tmp_path}/f", "below a file": f"{tmp_path}/f/x", "no such device": "/proc/nowhere", "empty": ""}[kind]
+    out = {"file": f"{tmp_path}/f", "below a file": f"{tmp_path}/f/x", "no such device": "/proc/nowhere", "empty": ""}[
+        kind
+    ]
     one_line(casemate.call(*TRUSTED, "--out", out, "-c", PROGRAM), 2, "directory")
     assert (tmp_path / "f").read_text() == "mine"
 
@@ -207,7 +224,9 @@ def test_out_must_be_a_directory_that_can_be_made(casemate: Casemate, tmp_path: 
 def test_out_must_be_writable(casemate: Casemate, user: list[str], tmp_path: Path) -> None:
     closed = tempfile.mkdtemp()
     os.chmod(closed, 0o755)
-    ended = subprocess.run([*user, casemate.binary, *TRUSTED, "--out", closed, "-c", PROGRAM], capture_output=True, check=False)
+    ended = subprocess.run(
+        [*user, casemate.binary, *TRUSTED, "--out", closed, "-c", PROGRAM], capture_output=True, check=False
+    )
     os.rmdir(closed)
     one_line(Ended(ended.returncode, ended.stdout, ended.stderr.decode(), 0), 2, "cannot write", "--out")
 
@@ -220,7 +239,9 @@ def test_standard_input_that_cannot_be_given(casemate: Casemate, tmp_path: Path,
     os.unlink(casemate.folder / "big")
 
 
-@pytest.mark.parametrize("name", ["nope", "sha256:abcd", "sha256:" + "0" * 64, "../python", "", "a/b", "\x1b[31m", "PYTHON"])
+@pytest.mark.parametrize(
+    "name", ["nope", "sha256:abcd", "sha256:" + "0" * 64, "../python", "", "a/b", "\x1b[31m", "PYTHON"]
+)
 def test_an_unknown_image_is_one_line(casemate: Casemate, name: str) -> None:
     one_line(casemate.call(*TRUSTED, "--image", name, "-c", PROGRAM), 2, "image")
 
@@ -232,7 +253,15 @@ def ordinary_user() -> Iterator[list[str]]:
     os.chown(folder, 65534, 65534)
     if not os.access("/usr/bin/setpriv", os.X_OK):
         pytest.skip("needs setpriv")
-    yield ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "-i", f"XDG_RUNTIME_DIR={folder}"]
+    yield [
+        "/usr/bin/setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "env",
+        "-i",
+        f"XDG_RUNTIME_DIR={folder}",
+    ]
     shutil.rmtree(folder)
 
 
@@ -246,7 +275,13 @@ def as_user(casemate: Casemate, user: list[str], *args: str) -> Ended:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user")
 def test_without_privilege_a_run_is_refused_with_the_remedy(casemate: Casemate, user: list[str]) -> None:
-    one_line(as_user(casemate, user, *TRUSTED, "-c", PROGRAM), 3, "isolation_unavailable", "usermod --add-subuids", "--weaken")
+    one_line(
+        as_user(casemate, user, *TRUSTED, "-c", PROGRAM),
+        3,
+        "isolation_unavailable",
+        "usermod --add-subuids",
+        "--weaken",
+    )
     outcome = as_user(casemate, user, *TRUSTED, "--json", "-c", PROGRAM).outcome
     assert (outcome["status"], outcome["reason"]["code"]) == ("refused", "isolation_unavailable")
     assert outcome["teardown"]["verdict"] == "destroyed", "no box was made"
@@ -266,5 +301,7 @@ def test_a_weakening_is_shown_in_the_outcome_with_what_it_costs(casemate: Casema
 
 def test_parts_that_are_missing_are_named(casemate: Casemate, tmp_path: Path) -> None:
     shutil.copy(casemate.binary, tmp_path / "casemate")
-    ended = subprocess.run([tmp_path / "casemate", *TRUSTED, "-c", PROGRAM], capture_output=True, check=False, cwd=tmp_path)
+    ended = subprocess.run(
+        [tmp_path / "casemate", *TRUSTED, "-c", PROGRAM], capture_output=True, check=False, cwd=tmp_path
+    )
     one_line(Ended(ended.returncode, ended.stdout, ended.stderr.decode(), 0), 4, "casemate-warden", "build or install")

@@ -1,5 +1,5 @@
 # guest: leaves a link to a file of the host as its product
-# source: judge0 CVE-2024-28185; Docker CVE-2018-15664; Claude Code CVE-2026-39861
+# source: judge0 CVE-2024-28185; Docker CVE-2018-15664; CVE-2026-39861
 # attacks: the supervisor that copies products out
 # walls: none
 # observer: artifact

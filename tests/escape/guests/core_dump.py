@@ -1,5 +1,5 @@
 # guest: leaves its memory as a core file, or has a handler of the host read it
-# source: CVE-2022-0824's kind (handlers that run as root)
+# source: core(5): a handler that is a pipe ignores a limit of 0 and is not run for 1
 # attacks: the disk; the host's core handler
 # walls: CoreLimit
 # observer: core_in_layer

@@ -1,5 +1,5 @@
 # guest: fills the disk with files, none of them large
-# source: DESIGN 7, limits; isolation.md 11
+# source: tmpfs(5), size; judges that limit the size of a file and not of all
 # attacks: the host's disk or memory
 # walls: DiskLimit
 # observer: disk_taken

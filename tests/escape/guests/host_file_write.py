@@ -1,5 +1,5 @@
 # guest: writes a file of the host that anybody may write
-# source: Claude Code CVE-2026-25725 (a writable place of the host's)
+# source: CVE-2026-25725 (a writable place of the host's)
 # attacks: the host's files
 # walls: PivotRoot, Landlock
 # observer: host_file_changed

@@ -8,15 +8,15 @@
 # oracle: the kernel's memory in locks, read from outside, grew by more than was granted
 # status: ok
 # credit: locked
-# options: --memory 16MiB
+# options: --memory 16MiB --open-files 400 --wall 20s --cpu-time 20s
 import fcntl
 import os
 
 from attack import hold, tell
 
-for number in range(200):
+for number in range(380):
     file = os.open("/vol/work/lock%d" % number, os.O_RDWR | os.O_CREAT)
-    for at in range(0, 1200, 2):
+    for at in range(0, 520, 2):
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, at)
 hold("full")
 tell("files", "locked")

@@ -1,5 +1,5 @@
 # guest: sends a packet to the outside
-# source: langgenius/dify #36637; langgenius/dify #36637
+# source: langgenius/dify #36637
 # attacks: the network
 # walls: NetNs
 # observer: datagram_arrived

@@ -563,7 +563,8 @@ def no_manager(said: list[str]) -> None:
     if ROOT:
         raise Skip("root needs none")
     outcome = run("print(1)", prefix=["env", "-u", "XDG_RUNTIME_DIR", "-u", "DBUS_SESSION_BUS_ADDRESS"])
-    assert outcome["status"] == "unavailable", short(outcome)
+    assert outcome["status"] == "refused", short(outcome)
+    assert outcome["reason"]["code"] == "isolation_unavailable", short(outcome)
     assert "systemd-run --user" in outcome["report"], outcome["report"]
     said.append(outcome["report"][:400])
 

@@ -28,8 +28,7 @@ _seconds: dict[str, float] = {}  # by test
 _told: set[str] = set()
 
 
-@pytest.hookimpl(specname="pytest_runtest_logreport")
-def _on_phase(report: pytest.TestReport) -> None:
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """One result for a test: of the first phase that does not pass, else of the last."""
     _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
     if report.nodeid not in _told and (not report.passed or report.when == "teardown"):
