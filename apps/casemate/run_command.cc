@@ -306,15 +306,6 @@ int run_request(engine::Request request, const Options& options) {
       {named_out ? *options.out : "casemate-out/" + default_out_name(), named_out, gib(1)});
   if (!products) return usage_error(products.error());
 
-  // Ctrl-C ends the box and says so: from here on it is a message and not a signal.
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGINT);
-  sigaddset(&stop, SIGTERM);
-  sigaddset(&stop, SIGHUP);
-  (void)::sigprocmask(SIG_BLOCK, &stop, nullptr);
-  const sys::Fd cancel(::signalfd(-1, &stop, SFD_CLOEXEC));
-
   const auto unavailable = [&](outcome::Reason reason, const Error& error) {
     return output.finish(engine::refused_outcome(request, reason, error.message));
   };
@@ -329,6 +320,16 @@ int run_request(engine::Request request, const Options& options) {
     }
     return unavailable(outcome::Reason::kImageUnavailable, image.error());
   }
+  // Ctrl-C ends the box and says so: from here on it is a message and not a signal. Before, there is no
+  // box, and it ends this program as any other.
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGINT);
+  sigaddset(&stop, SIGTERM);
+  sigaddset(&stop, SIGHUP);
+  (void)::sigprocmask(SIG_BLOCK, &stop, nullptr);
+  const sys::Fd cancel(::signalfd(-1, &stop, SFD_CLOEXEC));
+
   engine::Hooks hooks;
   hooks.cancel = &cancel;
   hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 #include "crypto/random.h"
@@ -18,14 +20,15 @@ using outcome::Outcome;
 using outcome::Status;
 
 // To a descriptor that may be a slow terminal or a pipe that nobody reads any more: what cannot be
-// written is dropped, the run goes on.
-void write_out(int fd, std::string_view bytes) {
+// written is dropped, the run goes on. False, with errno, when not all of it was written.
+bool write_out(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(fd, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return;
+    if (put <= 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(put));
   }
+  return true;
 }
 
 const char* color_of(Status status) {
@@ -51,12 +54,15 @@ RunOutput::RunOutput(Options options) : options_(options) {
 void RunOutput::live(outcome::Stream stream, std::string_view bytes) {
   if (options_.json) return;
   Side& side = sides_[stream == outcome::Stream::kStdout ? 0 : 1];
-  if (!side.terminal) return write_out(side.fd, bytes);
+  if (!side.terminal) {
+    (void)write_out(side.fd, bytes);
+    return;
+  }
   std::string text;
   std::string shown;
   side.text.feed(bytes, text);
   side.escaper.feed(text, shown);
-  write_out(side.fd, shown);
+  (void)write_out(side.fd, shown);
 }
 
 void RunOutput::summary(const Outcome& outcome) const {
@@ -65,7 +71,7 @@ void RunOutput::summary(const Outcome& outcome) const {
   if (outcome.result) {
     for (const auto& [type, value] : *outcome.result) {
       if (type != "text/plain") continue;
-      write_out(STDOUT_FILENO, (sides_[0].terminal ? json::escape_control(value) : value) + "\n");
+      (void)write_out(STDOUT_FILENO, (sides_[0].terminal ? json::escape_control(value) : value) + "\n");
     }
   }
   if (ending.exception) {
@@ -117,7 +123,7 @@ void RunOutput::summary(const Outcome& outcome) const {
     text += sides_[1].terminal ? std::string(color_of(ending.status)) + "casemate: " + shown + "\033[0m\n"
                                : "casemate: " + shown + "\n";
   }
-  write_out(STDERR_FILENO, text);
+  (void)write_out(STDERR_FILENO, text);
 }
 
 int RunOutput::finish(const Outcome& outcome) {
@@ -128,10 +134,15 @@ int RunOutput::finish(const Outcome& outcome) {
     side.text.finish(text);
     side.escaper.feed(text, shown);
     side.escaper.finish(shown);
-    write_out(side.fd, shown);
+    (void)write_out(side.fd, shown);
   }
   if (options_.json) {
-    write_out(STDOUT_FILENO, outcome::write_json(outcome) + "\n");
+    if (!write_out(STDOUT_FILENO, outcome::write_json(outcome) + "\n")) {
+      const std::string why = std::strerror(errno);
+      (void)write_out(STDERR_FILENO,
+                      "casemate: the outcome cannot be written to standard output: " + why + "\n");
+      return outcome::kExitUnavailable;
+    }
   } else if (!options_.quiet || outcome.ending.status == Status::kRefused ||
              outcome.ending.status == Status::kUnavailable) {
     summary(outcome);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 
 #include "crypto/random.h"
 #include "crypto/sha256.h"
@@ -32,6 +33,36 @@ std::string safe_name(const std::string& wanted) {
   // is hidden, configures some program (.bashrc, .envrc), or is that of a product still being written.
   if (name.empty() || name.front() == '.' || name.front() == '-') name = "_" + name;
   return name;
+}
+
+// For a product whose declaration names no type: what its name says. The runner knows more of them.
+std::string media_type_of(const std::string& name) {
+  struct Known {
+    std::string_view suffix;
+    const char* type;
+  };
+  constexpr std::array<Known, 16> kKnown = {{
+      {".csv", "text/csv"},
+      {".gif", "image/gif"},
+      {".html", "text/html"},
+      {".jpeg", "image/jpeg"},
+      {".jpg", "image/jpeg"},
+      {".json", "application/json"},
+      {".md", "text/markdown"},
+      {".parquet", "application/vnd.apache.parquet"},
+      {".pdf", "application/pdf"},
+      {".png", "image/png"},
+      {".svg", "image/svg+xml"},
+      {".tar", "application/x-tar"},
+      {".txt", "text/plain"},
+      {".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+      {".xml", "application/xml"},
+      {".zip", "application/zip"},
+  }};
+  for (const Known& known : kKnown) {
+    if (name.ends_with(known.suffix)) return known.type;
+  }
+  return "application/octet-stream";
 }
 
 std::string numbered(const std::string& name, int number) {
@@ -85,6 +116,32 @@ std::string shown_name(const std::string& path) {
     bytes.remove_prefix(next.kind == json::Char::Kind::kValid ? next.size : 1);
   }
   return json::one_line(name, 1024);
+}
+
+std::vector<outcome::GuestArtifact> manifest(const std::vector<outcome::GuestArtifact>& declared,
+                                             const std::vector<std::string>& named) {
+  std::vector<outcome::GuestArtifact> wanted;
+  std::map<std::string, std::size_t> places;
+  const auto place_of = [&](const std::string& path) {
+    const auto beneath = path_beneath_layer(path);
+    return places.try_emplace(beneath ? *beneath : path, wanted.size());
+  };
+  for (const outcome::GuestArtifact& artifact : declared) {
+    const auto [place, is_new] = place_of(artifact.path);
+    if (is_new) {
+      wanted.push_back(artifact);
+    } else if (!artifact.figure || wanted[place->second].figure) {
+      wanted[place->second] = artifact;
+    }
+  }
+  for (const std::string& path : named) {
+    if (!place_of(path).second) continue;
+    outcome::GuestArtifact artifact;
+    artifact.path = path;
+    artifact.name = shown_name(path);
+    wanted.push_back(std::move(artifact));
+  }
+  return wanted;
 }
 
 Result<Products> Products::open(Options options) {
@@ -151,7 +208,7 @@ Products::Stored Products::store(const outcome::GuestArtifact& declared, const O
   artifact.id = "art_" + crypto::random_hex(6);
   artifact.name = declared.name;
   artifact.summary = declared.summary;
-  artifact.media_type = declared.media_type.empty() ? "application/octet-stream" : declared.media_type;
+  artifact.media_type = declared.media_type.empty() ? media_type_of(declared.name) : declared.media_type;
   artifact.state = outcome::ArtifactState::kFailed;
 
   auto path = path_beneath_layer(declared.path);

@@ -66,6 +66,11 @@ class Products {
   std::array<Spool, 2> spools_;
 };
 
+// What is to be collected, each file once: what the program declared, then what the request names. Of several
+// declarations of one file the last counts, and the program's own before the runner's for a figure.
+std::vector<outcome::GuestArtifact> manifest(const std::vector<outcome::GuestArtifact>& declared,
+                                             const std::vector<std::string>& named);
+
 // A file's name as text, as the runner writes those that it declares: an invalid byte as \xc3.
 std::string shown_name(const std::string& path);
 

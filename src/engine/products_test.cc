@@ -78,6 +78,21 @@ TEST(PathBeneathLayer, RefusesEverythingElse) {
 }
 
 // A layer of plain strings, and a directory for products.
+TEST(Manifest, HasEachFileOnceByItsLastDeclaration) {
+  std::vector<outcome::GuestArtifact> declared(5);
+  declared[0] = {.path = "/vol/work/a", .name = "a", .summary = "first", .media_type = "", .figure = false};
+  declared[1] = {.path = "/vol/work/b", .name = "b", .summary = "mine", .media_type = "", .figure = false};
+  declared[2] = {.path = "/work/./a", .name = "a", .summary = "last", .media_type = "", .figure = false};
+  declared[3] = {.path = "/vol/work/b", .name = "b", .summary = "title", .media_type = "", .figure = true};
+  declared[4] = {.path = "../x", .name = "x", .summary = "", .media_type = "", .figure = false};
+  const auto wanted = manifest(declared, {"a", "./b", "c", "c"});
+  ASSERT_EQ(wanted.size(), 4U);
+  EXPECT_EQ(wanted[0].summary, "last");
+  EXPECT_EQ(wanted[1].summary, "mine");
+  EXPECT_EQ(wanted[2].path, "../x");  // store() refuses it
+  EXPECT_EQ(wanted[3].name, "c");
+}
+
 class ProductsTest : public ::testing::Test {
  protected:
   Products open(Bytes budget = mib(1)) {

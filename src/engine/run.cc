@@ -282,14 +282,8 @@ void collect(const Request& request, const LiveRun& run, Products& products,
     stored.artifact.volume_id = result.volume.id;
     result.artifacts.push_back(std::move(stored.artifact));
   };
-  for (const outcome::GuestArtifact& declared : run.report().artifacts())
-    keep(products.store(declared, open));
-  for (const std::string& path : request.artifacts) {
-    outcome::GuestArtifact named;
-    named.path = path;
-    named.name = shown_name(path);
-    keep(products.store(named, open));
-  }
+  for (const outcome::GuestArtifact& wanted : manifest(run.report().artifacts(), request.artifacts))
+    keep(products.store(wanted, open));
   for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
     auto& text = stream == Stream::kStdout ? result.stdout_text : result.stderr_text;
     // Bytes that are not text are kept exactly beside the text that stands for them.

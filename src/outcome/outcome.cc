@@ -170,6 +170,7 @@ void write_products(json::Writer& out, const Outcome& outcome) {
                out.field("name", artifact.name).field("media_type", artifact.media_type);
                out.field("bytes", artifact.bytes).field("sha256", artifact.sha256);
                out.field("summary", artifact.summary);
+               if (!artifact.description.empty()) out.field("description", artifact.description);
                out.field("state", artifact_state_name(artifact.state));
                out.field("volume_id", artifact.volume_id);
                optional_field(out, "expires_at", artifact.expires_at);

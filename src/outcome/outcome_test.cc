@@ -68,7 +68,7 @@ Outcome full_outcome() {
                         .bytes = 84000,
                         .sha256 = "d",
                         .summary = "s",
-                        .description = "",
+                        .description = "1280x720 pixels",
                         .state = ArtifactState::kStored,
                         .volume_id = "vol_1",
                         .expires_at = "2030-01-01T00:00:00Z"}};
@@ -100,7 +100,7 @@ TEST(Outcome, AFullOneHasTheDocumentedForm) {
       "\"output\":[{\"stream\":\"stdout\",\"text\":\"\u4f60\"},{\"stream\":\"stderr\",\"text\":\"e\"}],"
       R"("result":{"text/plain":"1"},)"
       R"("artifacts":[{"id":"art_1","uri":"casemate://art_1","name":"a.png","media_type":"image/png",)"
-      R"("bytes":84000,"sha256":"d","summary":"s","state":"stored","volume_id":"vol_1",)"
+      R"("bytes":84000,"sha256":"d","summary":"s","description":"1280x720 pixels","state":"stored","volume_id":"vol_1",)"
       R"("expires_at":"2030-01-01T00:00:00Z"}],)"
       R"("calls":[{"id":"c1","capability":"ledger.read","verdict":"allow","rule":"r1","status":"ok","latency_ms":7}],)"
       R"("labels":["private"],)"

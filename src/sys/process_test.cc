@@ -113,16 +113,6 @@ TEST(Spawn, MakesASessionWhenAsked) {
   EXPECT_EQ(output_of(own).status.signal, SIGINT);  // it is not ignored for good
 }
 
-// The thread sanitizer makes a fork of every vfork: a child's failure to execute is then seen from its
-// exit code alone.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kVforkIsFork = true;
-#elif defined(__has_feature)
-constexpr bool kVforkIsFork = __has_feature(thread_sanitizer);
-#else
-constexpr bool kVforkIsFork = false;
-#endif
-
 TEST(Spawn, SaysWhatIsWrongWithAProgram) {
   if (kVforkIsFork) {
     EXPECT_EQ(spawn({"/none", {"none"}, {}, {}, false})->wait(Deadline::in(kLong))->code, 127);

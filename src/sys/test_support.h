@@ -14,6 +14,16 @@
 
 namespace casemate::sys {
 
+// The thread sanitizer makes a fork of every vfork: that a child could not execute its program is then
+// seen from its exit code, 127, alone.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kVforkIsFork = true;
+#elif defined(__has_feature)
+inline constexpr bool kVforkIsFork = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kVforkIsFork = false;
+#endif
+
 // Made empty with mode 0755, removed with all that is in it.
 class TestDir {
  public:

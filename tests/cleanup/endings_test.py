@@ -91,9 +91,10 @@ def test_a_reader_that_goes_away_early(
     if not json_too:
         assert os.read(process.stdout.fileno(), 1) == b"0"
     process.stdout.close()
-    process.wait(30)
-    assert process.returncode == 0
-    process.communicate()
+    _, err = process.communicate(timeout=30)
+    # What a program printed is dropped; an outcome that nobody could read is our failure.
+    assert process.returncode == (4 if json_too else 0), err
+    assert (b"the outcome cannot be written" in err) == json_too
     assert remains.left(before, remains.look(binaries)) == {}
 
 

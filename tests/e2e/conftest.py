@@ -14,6 +14,7 @@ import re
 import select
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ def scaled(args: tuple[str | os.PathLike[str], ...]) -> list[str | os.PathLike[s
         return list(args)
     own = list(args)
     for name, default in _TIME_LIMITS.items():
+        if any(str(argument).startswith(name + "=") for argument in own):
+            continue
         if name not in own:
             own[1:1] = [name, default]
         at = own.index(name) + 1
@@ -78,6 +81,9 @@ class Casemate:
         self.binary = binary
         self.runtime = runtime
         self.folder = folder  # where it is called unless a test says otherwise
+        image = binary.read_bytes()
+        # Such a build keeps what it freed: its memory says nothing.
+        self.sanitized = b"__asan_init" in image or b"__tsan_init" in image
 
     def call(
         self,
@@ -228,6 +234,27 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def weigh(process: subprocess.Popen[bytes], timeout: float = 60.0) -> tuple[bytes, bytes, int]:
+    """Waits for a process's end: its stdout, its stderr and the highest resident size in bytes that was seen."""
+    peak = 0
+
+    def look() -> None:
+        nonlocal peak
+        while process.poll() is None:
+            try:
+                found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+            except OSError:  # it has just ended
+                return
+            peak = max(peak, int(found[1]) << 10 if found else 0)
+            time.sleep(0.005)
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    out, err = process.communicate(timeout=timeout * SLOW)
+    watcher.join()
+    return out, err, peak
 
 
 def _reap() -> None:

@@ -55,6 +55,15 @@ def test_B071_each_figure_once(casemate: Casemate, tmp_path: Path) -> None:
     assert artifacts[1]["name"] == "own.png"
 
 
+@pytest.mark.parametrize(
+    "declare", ["casemate.artifact('c.png', summary='mine')", "casemate.artifact('/work/./c.png', summary='mine')"]
+)
+def test_B071_a_picture_that_is_saved_and_declared_is_one(casemate: Casemate, tmp_path: Path, declare: str) -> None:
+    code = f"import casemate, matplotlib.pyplot as plt\nplt.plot([1]); plt.title('t'); plt.savefig('c.png')\n{declare}"
+    _, (artifact,) = products(casemate, tmp_path, code, "--artifact", "c.png")
+    assert (artifact["name"], artifact["summary"], artifact["media_type"]) == ("c.png", "mine", "image/png")
+
+
 def test_B072_a_later_run_returns_no_earlier_picture(casemate: Casemate, tmp_path: Path) -> None:
     products(casemate, tmp_path, f"{BARS}\nplt.show()")
     outcome = casemate.python("print('no plot')", f"--out={tmp_path}/products").outcome
@@ -81,6 +90,16 @@ def test_B074_what_is_declared_is_whole_and_found(casemate: Casemate, tmp_path: 
     assert (report["name"], report["media_type"], report["bytes"]) == ("report.csv", "text/csv", 8)
     assert (text["name"], text["media_type"], text["bytes"]) == ("x.txt", "text/plain", 1)
     assert '8B "two columns"]' in outcome["report"]
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"), [("r.csv", "text/csv"), ("r.png", "image/png"), ("r", "application/octet-stream")]
+)
+def test_B074_a_product_that_the_request_names_has_a_type_too(
+    casemate: Casemate, tmp_path: Path, name: str, media_type: str
+) -> None:
+    _, (artifact,) = products(casemate, tmp_path, f"open({name!r}, 'w').write('x'); None", "--artifact", name)
+    assert (artifact["state"], artifact["media_type"]) == ("stored", media_type)
 
 
 def test_B074_it_is_collected_as_it_is_at_the_end(casemate: Casemate, tmp_path: Path) -> None:
@@ -148,6 +167,7 @@ def test_B076_only_a_regular_file_is_collected(casemate: Casemate, tmp_path: Pat
         assert artifact["state"] == "stored"
         return
     assert artifact["state"] == "failed" and artifact["bytes"] == 0 and artifact["uri"] == ""
+    assert artifact["description"].startswith("not stored: ") and len(artifact["description"]) > 20
     assert list((tmp_path / "products").iterdir()) == []
     assert "not stored: " in ended.outcome["report"]
     assert "root:" not in ended.stdout.decode()
@@ -263,8 +283,8 @@ def test_B077_there_is_a_most_number_of_products(casemate: Casemate, tmp_path: P
 
 def test_B077_a_program_that_declares_past_the_runner_is_counted(casemate: Casemate, tmp_path: Path) -> None:
     code = (
-        "from casemate import _artifacts as a, _wire as w\nopen('f', 'w').write('x')\n"
-        "for i in range(400):\n    a._sent = 0\n    a.send(b'/vol/work/f', str(i), 'text/plain', 'declared')"
+        "from casemate import _artifacts as a\nfor i in range(400):\n    open(f'f{i}', 'w').write('x')\n    a._sent = 0\n"
+        "    a.send(b'/vol/work/f%d' % i, str(i), 'text/plain', 'declared')"
     )
     outcome, artifacts = products(casemate, tmp_path, code)
     assert len(artifacts) == 256 and outcome["artifacts_left_out"] == 144
@@ -273,8 +293,8 @@ def test_B077_a_program_that_declares_past_the_runner_is_counted(casemate: Casem
 
 def test_B077_all_products_together_have_a_budget(casemate: Casemate, tmp_path: Path) -> None:
     code = (
-        "import casemate\nopen('f', 'wb').truncate(230 << 20)\nfor i in range(6):\n"
-        "    casemate.artifact('f', summary=str(i))\nopen('small', 'w').write('s')\ncasemate.artifact('small')"
+        "import casemate\nfor i in range(6):\n    open(f'f{i}', 'wb').truncate(230 << 20)\n"
+        "    casemate.artifact(f'f{i}')\nopen('small', 'w').write('s')\ncasemate.artifact('small')"
     )
     outcome, artifacts = products(casemate, tmp_path, code)
     assert [artifact["state"] for artifact in artifacts] == ["stored"] * 4 + ["failed"] * 2 + ["stored"]

@@ -241,6 +241,27 @@ def test_a_signal_at_any_moment_leaves_nothing(casemate: Casemate, number: signa
         assert json.loads(out)["status"] == "cancelled"
 
 
+def test_an_outcome_that_cannot_be_written_is_no_success(casemate: Casemate) -> None:
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [casemate.binary, *TRUSTED, "--json", "-c", "print(1)"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert ended.returncode == 4 and b"No space left on device" in ended.stderr and ended.stderr.count(b"\n") == 1
+
+
+def test_control_c_while_the_image_is_made_is_heard(casemate: Casemate, tmp_path: Path) -> None:
+    process = casemate.start(*TRUSTED, f"--store={tmp_path}/store", "-c", "print(1)")
+    assert process.stderr is not None and b"is made now" in process.stderr.readline()
+    for stage in process.stderr:
+        if b"copy" in stage:
+            break
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60 * SLOW)
+    assert process.returncode in (6, -signal.SIGINT)
+    assert time.monotonic() - begun < 3 * SLOW
+
+
 @pytest.mark.parametrize("close", ["stdout", "stderr", "both"])
 def test_a_reader_that_goes_away_does_not_stop_the_run(casemate: Casemate, tmp_path: Path, close: str) -> None:
     code = "import casemate, sys\nfor i in range(200): print('x' * 500); print('y' * 500, file=sys.stderr)\n"

@@ -34,6 +34,9 @@ LEFT_OUT = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr
     )
 ]  # fmt: skip
 
+# The file is sparse: what the guest may use, not what is used here.
+DISK_MIB = 6144
+
 # Where the tester's subordinate ids begin, and how many there are: what adduser gives on Debian.
 SUBORDINATE = "100000:65536"
 
@@ -109,7 +112,9 @@ def _make_ext4(source: Path, disk: Path, label: str, mib: int, log: Path) -> Non
     with disk.open("wb") as file:
         file.truncate(mib << 20)
     mke2fs = shutil.which("mke2fs") or "/sbin/mke2fs"
-    _run([mke2fs, "-q", "-t", "ext4", "-L", label, "-m", "0", "-E", "root_owner=0:0", "-d", str(source), str(disk)], log)
+    _run(
+        [mke2fs, "-q", "-t", "ext4", "-L", label, "-m", "0", "-E", "root_owner=0:0", "-d", str(source), str(disk)], log
+    )
 
 
 def _bootstrap(root: Path, kernel: str, log: Path) -> None:
@@ -118,7 +123,7 @@ def _bootstrap(root: Path, kernel: str, log: Path) -> None:
         raise PrepareError("mmdebstrap is not installed: apt-get install mmdebstrap")
     command = [mmdebstrap, "--mode=root", "--variant=minbase", "--quiet"]
     command += [f"--include={','.join([*PACKAGES, KERNELS[kernel]])}"]
-    command += ["--aptopt=Apt::Install-Recommends \"false\""]
+    command += ['--aptopt=Apt::Install-Recommends "false"']
     command += [f"--dpkgopt=path-exclude={pattern}" for pattern in LEFT_OUT]
     # Before the kernel's package makes its initrd: all modules that are there, as Debian's installer says.
     command += ['--customize-hook=chroot "$1" sh -c "$CASEMATE_SET_UP"', "bookworm", str(root)]
@@ -131,7 +136,7 @@ def prepare_system(folder: Path, kernel: str) -> System:
 
     `folder` holds what is kept. Takes minutes and the network (Debian's mirrors) the first time.
     """
-    recipe = hashlib.sha256(Path(__file__).read_bytes() + kernel.encode()).hexdigest()[:16]
+    recipe = hashlib.sha256(repr((PACKAGES, LEFT_OUT, SET_UP, KERNELS[kernel], DISK_MIB)).encode()).hexdigest()[:16]
     made = folder / f"system-{kernel}"
     system = System(made / "vmlinuz", made / "initrd", made / "root.ext4", 0.0)
     stamp = made / "recipe"
@@ -148,7 +153,7 @@ def prepare_system(folder: Path, kernel: str) -> System:
     _bootstrap(root, kernel, log)
     shutil.copy(next((root / "boot").glob("vmlinuz-*")), system.kernel)
     shutil.copy(next((root / "boot").glob("initrd.img-*")), system.initrd)
-    _make_ext4(root, system.disk, "root", 6144, log)
+    _make_ext4(root, system.disk, "root", DISK_MIB, log)
     shutil.rmtree(root)
     stamp.write_text(recipe)
     return System(system.kernel, system.initrd, system.disk, time.monotonic() - begun)

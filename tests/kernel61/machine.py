@@ -122,6 +122,8 @@ def boot(spec: MachineSpec, on_report: Callable[[dict[str, Any]], None]) -> Ende
     unpacked = spec.folder / "results"
     unpacked.mkdir()
     # Nothing is on it when the session never came that far; its reports say how far it came.
-    subprocess.run(["tar", "-xf", str(results), "-C", str(unpacked), "--no-same-owner"], stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(
+        ["tar", "-xf", str(results), "-C", str(unpacked), "--no-same-owner"], stderr=subprocess.DEVNULL, check=False
+    )
     results.unlink()
     return Ended(time.monotonic() - begun, timed_out, machine.returncode)

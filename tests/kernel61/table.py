@@ -29,13 +29,16 @@ class Table:
             for name, value in report["facts"].items():
                 print(f"  {name:32} {printable(str(value))}")
         elif kind in ("doctor", "inside"):
-            self._texts.append((f"casemate doctor{' --inside' if kind == 'inside' else ''}, as {report['who']}", str(report["text"])))
+            self._texts.append(
+                (f"casemate doctor{' --inside' if kind == 'inside' else ''}, as {report['who']}", str(report["text"]))
+            )
         elif kind == "end":
             self._ended = True
         sys.stdout.flush()
 
     def _print(self, result: dict[str, Any]) -> None:
-        line = f"{result['result']:4} {result['who']:7} {float(result['seconds']):7.1f} s  {printable(str(result['name']))}"
+        line = f"{result['result']:4} {result['who']:7} {float(result['seconds']):7.1f} s  "
+        line += printable(str(result["name"]))
         detail = printable(str(result.get("detail", "")))
         print(f"{line}{': ' + detail if detail else ''}")
 

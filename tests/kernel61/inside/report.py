@@ -38,4 +38,6 @@ def check(who: str, name: str) -> Iterator[list[str]]:
         result, detail = "FAIL", str(error) or "an assertion without a message"
     except Exception as error:  # noqa: BLE001 - the checks that follow shall run
         result, detail = "FAIL", f"{type(error).__name__}: {error}"
-    report("result", who=who, name=name, result=result, detail=detail[:3000], seconds=round(time.monotonic() - begun, 1))
+    report(
+        "result", who=who, name=name, result=result, detail=detail[:3000], seconds=round(time.monotonic() - begun, 1)
+    )

@@ -90,7 +90,13 @@ def logged(who: str, name: str, command: list[str], more: dict[str, str]) -> int
     env = environment(who) | more
     with (RESULTS / f"{name}-{who}.log").open("w") as log:
         ended = subprocess.run(
-            command_as(who, command), env=env, cwd=env["HOME"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False
+            command_as(who, command),
+            env=env,
+            cwd=env["HOME"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            check=False,
         )
     return ended.returncode
 
