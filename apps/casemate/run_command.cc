@@ -332,6 +332,7 @@ int run_request(engine::Request request, const Options& options) {
 
   engine::Hooks hooks;
   hooks.cancel = &cancel;
+  output.stop_at(cancel);
   hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
   return output.finish(engine->run(request, {image->digest, image->rootfs()}, *products, hooks));
 }

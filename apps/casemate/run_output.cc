@@ -1,8 +1,11 @@
 #include "run_output.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -20,10 +23,19 @@ using outcome::Outcome;
 using outcome::Status;
 
 // To a descriptor that may be a slow terminal or a pipe that nobody reads any more: what cannot be
-// written is dropped, the run goes on. False, with errno, when not all of it was written.
-bool write_out(int fd, std::string_view bytes) {
+// written is dropped, the run goes on. So is what a reader does not take before `cancel` becomes readable,
+// or Ctrl-C would wait for that reader. False, with errno, when not all of it was written.
+bool write_out(int fd, std::string_view bytes, const sys::Fd* cancel = nullptr) {
   while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    std::array<pollfd, 2> items = {{{fd, POLLOUT, 0}, {cancel != nullptr ? cancel->get() : -1, POLLIN, 0}}};
+    if (::poll(items.data(), items.size(), -1) < 0 && errno != EINTR) return false;
+    if (items[1].revents != 0) {
+      errno = ECANCELED;
+      return false;
+    }
+    if (items[0].revents == 0) continue;
+    // A pipe that can be written takes PIPE_BUF bytes without blocking; of more it may wait. pipe(7).
+    const ssize_t put = ::write(fd, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(put));
@@ -55,14 +67,14 @@ void RunOutput::live(outcome::Stream stream, std::string_view bytes) {
   if (options_.json) return;
   Side& side = sides_[stream == outcome::Stream::kStdout ? 0 : 1];
   if (!side.terminal) {
-    (void)write_out(side.fd, bytes);
+    (void)write_out(side.fd, bytes, cancel_);
     return;
   }
   std::string text;
   std::string shown;
   side.text.feed(bytes, text);
   side.escaper.feed(text, shown);
-  (void)write_out(side.fd, shown);
+  (void)write_out(side.fd, shown, cancel_);
 }
 
 void RunOutput::summary(const Outcome& outcome) const {

@@ -9,6 +9,7 @@
 #include "json/utf8.h"
 #include "outcome/capture.h"
 #include "outcome/outcome.h"
+#include "sys/fd.h"
 
 namespace casemate {
 
@@ -20,6 +21,9 @@ class RunOutput {
   };
   explicit RunOutput(Options options);
 
+  // While output waits for its reader, look at this descriptor, and drop the output once it is readable.
+  // Owned by the caller, who outlives this.
+  void stop_at(const sys::Fd& cancel) { cancel_ = &cancel; }
   // Output while the program runs: exact bytes, but on a terminal without what could drive it.
   void live(outcome::Stream stream, std::string_view bytes);
   // The end. Answers the exit code.
@@ -37,6 +41,7 @@ class RunOutput {
   };
 
   Options options_;
+  const sys::Fd* cancel_ = nullptr;
   std::array<Side, 2> sides_;
 };
 

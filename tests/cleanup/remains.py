@@ -57,12 +57,16 @@ def other_instances(runtimes: tuple[Path, ...], ours: list[int]) -> set[str]:
     return found
 
 
-def cgroups(others: set[str] | None = None) -> set[str]:
-    """Groups of ours in every hierarchy: casemate.i<instance>.b<box>."""
-    groups = [
+def cgroups() -> list[Path]:
+    """Groups of boxes in every hierarchy: casemate.i<instance>.b<box>."""
+    return [
         Path(folder, name) for folder, names, _ in os.walk(CGROUPS) for name in names if name.startswith("casemate.i")
     ]
-    return {str(group) for group in groups if group.name.split(".")[1].removeprefix("i") not in (others or set())}
+
+
+def instance_of(group: Path) -> str:
+    """The number of the instance that a group belongs to."""
+    return group.name.split(".")[1].removeprefix("i")
 
 
 def mounts() -> set[str]:
@@ -71,22 +75,25 @@ def mounts() -> set[str]:
     return {" ".join(line.split(" ")[3:]) for line in lines}
 
 
-def files(runtimes: tuple[Path, ...], others: set[str]) -> set[str]:
+def files(runtimes: tuple[Path, ...]) -> list[Path]:
     """What stands in the runtime directories beside the lock files, which stay by design."""
     found = [path for base in runtimes if base.is_dir() for path in base.iterdir()]
-    return {str(path) for path in found if path.suffix != ".lock" and path.stem not in others}
+    return [path for path in found if path.suffix != ".lock"]
 
 
 def look(binaries: Path, runtimes: tuple[Path, ...] = (ROOT_RUNTIME,)) -> Picture:
     """What there is now."""
     ours = processes_of(binaries)
     others = other_instances(runtimes, ours)
+    groups, names = cgroups(), files(runtimes)
+    # Again, for one that came while we looked.
+    others |= other_instances(runtimes, processes_of(binaries))
     return Picture(
         {
             "processes": frozenset(str(pid) for pid in ours),
-            "cgroups": frozenset(cgroups(others)),
+            "cgroups": frozenset(str(group) for group in groups if instance_of(group) not in others),
             "mounts": frozenset(mounts()),
-            "files": frozenset(files(runtimes, others)),
+            "files": frozenset(str(path) for path in names if path.stem not in others),
         }
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
@@ -173,7 +172,6 @@ def test_B058_every_cache_can_be_written(casemate: Casemate) -> None:
     assert outcome["stderr"]["text"] == ""
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="compares with the interpreter of the tests, needs 3.11")
 def test_B050_nothing_of_the_standard_library_is_shadowed(casemate: Casemate) -> None:
     code = "import json, os, random, sys\nprint({m.__file__.rsplit('/', 1)[0] for m in (json, os, random)}, sys.flags.isolated)"
     text = casemate.python(code).outcome["stdout"]["text"]

@@ -214,7 +214,7 @@ def test_control_c_at_a_terminal_ends_the_run_and_keeps_the_output(casemate: Cas
     )  # fmt: skip
     os.close(theirs)
     shown = b""
-    while b"kept" not in shown:
+    while b"kept\r\n" not in shown:
         shown += os.read(ours, 1000)
     os.write(ours, b"\x03")
     begun = time.monotonic()
