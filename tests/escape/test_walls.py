@@ -17,4 +17,8 @@ def test_each_wall_of_a_guest_is_needed_and_enough(guest: Guest) -> None:
     if not casemate_binary().with_name("casemate-test").exists():
         pytest.skip("needs casemate-test beside casemate")
     row = measure(guest)
+    if row.faults and all("the attack does not work" in fault for fault in row.faults):
+        # With its walls off an attack may lose a race on a loaded machine. Only that gets a second try:
+        # what a wall did not hold once is a fault for good.
+        row = measure(guest)
     assert not row.faults, "\n".join(row.faults)
