@@ -77,7 +77,11 @@ Result<std::string> Store::digest_of_name(std::string_view name) const {
     return unavailable(path_ + "/" + file + " cannot be opened" + rebuild_advice(name));
   }
   TRY(check_safe(fd.get(), "", path_ + "/" + file));
-  const std::string text = TRY(sys::read_file(fd, kNameFileMax));
+  const auto read = sys::read_file(fd, kNameFileMax);
+  if (!read)
+    return unavailable(path_ + "/" + file + " cannot be read: " + read.error().message +
+                       rebuild_advice(name));
+  const std::string& text = *read;
   if (text.empty() || text.back() != '\n' ||
       !is_image_digest(std::string_view(text).substr(0, text.size() - 1))) {
     return unavailable(path_ + "/" + file + " does not hold a digest" + rebuild_advice(name));
