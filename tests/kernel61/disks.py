@@ -179,8 +179,8 @@ def make_payload(spec: PayloadSpec, disk: Path, log: Path) -> None:
     shutil.rmtree(tree, ignore_errors=True)
     programs = tree / "build/dev/bin"
     programs.mkdir(parents=True)
-    for program in sorted((build / "bin").glob("casemate*")):
-        if program.suffix != ".map":
+    for program in sorted((build / "bin").iterdir()):
+        if program.suffix != ".map" and (program.name.startswith("casemate") or program.name.endswith("_test")):
             shutil.copy(program, programs / program.name)
     without = shutil.ignore_patterns("__pycache__", "*.pyc", "*.ext4")
     shutil.copytree(build / "share", tree / "build/dev/share", symlinks=True, ignore=without)

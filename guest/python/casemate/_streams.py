@@ -37,10 +37,16 @@ class _Stream(FileIO):  # type: ignore[misc]
     """One of the two descriptors; counts its bytes and tells the channel when the writer changes."""
 
     total = 0
+    # What a thread had written of its line when lines began to be held: it goes out with the rest.
+    _begun = b""
 
     def write(self, data: "Any") -> int:
         """Writes all of the bytes-like `data`. Raises OSError as FileIO does; never short."""
         global _latest, _pieces_left
+        given = size = len(data) if type(data) is bytes else memoryview(data).nbytes
+        if self._begun:
+            data, self._begun = self._begun + bytes(data), b""
+            size = len(data)
         if _pieces_left < 0:
             flush()  # An unfinished line of the other stream came before this one.
         if _latest is not self:
@@ -50,12 +56,20 @@ class _Stream(FileIO):  # type: ignore[misc]
             _pieces_left -= 1
             if _pieces_left < 0 or threads_running():
                 hold_lines()
-        size = len(data) if type(data) is bytes else memoryview(data).nbytes
+                if size and bytes(data)[-1:] != b"\n":
+                    self._begun = bytes(data)
+                    return given
         done = _write(self, data)
         self.total += done or 0
         if done != size:
             self._write_rest(data, done or 0)
-        return size
+        return given
+
+    def flush(self) -> None:
+        """Writes out what is begun."""
+        if self._begun:
+            self.write(b"")
+        FileIO.flush(self)
 
     def _write_rest(self, data: "Any", done: int) -> None:
         # A pipe takes part of a write when a signal handler ran, or nothing when some child made
