@@ -184,9 +184,13 @@ def make_payload(spec: PayloadSpec, disk: Path, log: Path) -> None:
             shutil.copy(program, programs / program.name)
     without = shutil.ignore_patterns("__pycache__", "*.pyc", "*.ext4")
     shutil.copytree(build / "share", tree / "build/dev/share", symlinks=True, ignore=without)
-    for folder in ("tests", "examples"):
-        if (repository / folder).exists():
-            shutil.copytree(repository / folder, tree / folder, symlinks=True, ignore=without)
+    for part in sorted(repository.iterdir()):
+        if part.name in ("build", "out", ".git"):
+            continue
+        if part.is_dir():
+            shutil.copytree(part, tree / part.name, symlinks=True, ignore=without)
+        else:
+            shutil.copy(part, tree / part.name)
     (tree / "options.json").write_text(json.dumps(spec.options))
     for path in [tree, *tree.rglob("*")]:
         if not path.is_symlink():

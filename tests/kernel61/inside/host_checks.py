@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
+from typing import Any
 
 from program import (
     CASEMATE,
@@ -182,25 +183,74 @@ def leaf(said: list[str]) -> None:
     assert ended.stdout == "1\n1\n", ended.stdout
 
 
+def refused(outcome: dict[str, Any], *words: str) -> None:
+    """The host cannot give the isolation, and the report says what to do: these words are in it."""
+    assert outcome["status"] == "refused", short(outcome)
+    assert outcome["reason"]["code"] == "isolation_unavailable", short(outcome)
+    for word in words:
+        assert word in outcome["report"], f"'{word}' is not in: {outcome['report']}"
+
+
 @named("no user manager: refused, with what to do")
 def no_manager(said: list[str]) -> None:
     if ROOT:
         raise Skip("root needs none")
-    outcome = run("print(1)", prefix=["env", "-u", "XDG_RUNTIME_DIR", "-u", "DBUS_SESSION_BUS_ADDRESS"])
-    assert outcome["status"] == "refused", short(outcome)
-    assert outcome["reason"]["code"] == "isolation_unavailable", short(outcome)
-    assert "systemd-run --user" in outcome["report"], outcome["report"]
-    said.append(outcome["report"][:400])
+    with tempfile.TemporaryDirectory() as empty:
+        outcome = run("print(1)", prefix=["env", "-u", "DBUS_SESSION_BUS_ADDRESS", f"XDG_RUNTIME_DIR={empty}"])
+    refused(outcome, "systemd-run --user", "--weaken no-cgroup")
+
+
+@named("the user's manager is found without the variables of a login")
+def no_variables(said: list[str]) -> None:
+    if ROOT:
+        raise Skip("root needs none")
+    before = everything()
+    ran("print(1)", prefix=["env", "-u", "XDG_RUNTIME_DIR", "-u", "DBUS_SESSION_BUS_ADDRESS"])
+    nothing_left(before)
+
+
+@named("user namespaces forbidden: refused, with what to do")
+def no_user_namespaces(said: list[str]) -> None:
+    if not ROOT:
+        raise Skip("needs root, to forbid them")
+    forbid = Path("/proc/sys/user/max_user_namespaces")
+    allowed = forbid.read_text()
+    forbid.write_text("0")
+    try:
+        outcome = run("print(1)")
+    finally:
+        forbid.write_text(allowed)
+    refused(outcome, "user namespaces")
+
+
+@named("no subordinate ids: refused, with what to do")
+def no_subordinate_ids(said: list[str]) -> None:
+    if not ROOT:
+        raise Skip("needs root, to take them away")
+    kept = Path("/etc/subuid").read_text()
+    Path("/etc/subuid").write_text("")
+    login = ["runuser", "-u", "tester", "--", "env", "HOME=/home/tester", "XDG_RUNTIME_DIR=/run/user/1000"]
+    try:
+        outcome = run("print(1)", prefix=login)
+    finally:
+        Path("/etc/subuid").write_text(kept)
+    refused(outcome, "add-subuids", "--weaken single-id")
 
 
 @named("--weaken no-cgroup")
 def weaken_cgroup(said: list[str]) -> None:
+    before = everything()
     outcome = ran("print(1)", "--weaken", "no-cgroup")
-    said.append(json.dumps(outcome.get("weakenings")))
+    assert outcome.get("weakenings") == ["no-cgroup"], outcome.get("weakenings")
+    # What is left of the limits: of each process, and as errors.
+    code = "try: x = bytearray(400 << 20); print('still here')\nexcept MemoryError: print('no memory')"
+    assert text(ran(code, "--weaken", "no-cgroup", "--memory", "128MiB")) == "no memory"
+    nothing_left(before)
 
 
 @named("--weaken single-id")
 def weaken_id(said: list[str]) -> None:
     outcome = ran("import os; print(os.getuid())", "--weaken", "single-id")
-    said.append(json.dumps(outcome.get("weakenings")))
+    # Root always has a range: there is nothing to weaken.
+    assert outcome.get("weakenings") == (None if ROOT else ["single-id"]), outcome.get("weakenings")
     assert text(outcome) == "1000", short(outcome)
