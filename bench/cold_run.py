@@ -125,7 +125,7 @@ def main() -> int:
     casemate = Arm(
         "casemate", "jail", [str(given.casemate), "run", "--trust", "trusted", "--quiet", "-"], PROGRAM.encode()
     )
-    bare = Arm("python", "none", [PYTHON, "-I", "-B", "-c", PROGRAM], b"")
+    bare = Arm("python", "none", [PYTHON, "-I", "-B", "-X", "faulthandler", "-c", PROGRAM], b"")
     measure([casemate, bare], given.samples)
     result = report(casemate, bare, given.bar)
     if given.json:
