@@ -67,6 +67,23 @@ class Warden {
   bool quarantined_ = false;
 };
 
+// In words why this host lets nobody like us make a user namespace, or nullptr. A host can forbid it in
+// more ways (LSMs); then making the first box fails.
+const char* user_namespaces_forbidden() {
+  const auto is_zero = [](const char* file) {
+    const auto text = sys::read_file_at(AT_FDCWD, file, 64);
+    return text && *text == "0\n";
+  };
+  if (is_zero("/proc/sys/user/max_user_namespaces")) {
+    return "this host allows no user namespaces: set the sysctl user.max_user_namespaces above 0";
+  }
+  if (::geteuid() != 0 && is_zero("/proc/sys/kernel/unprivileged_userns_clone")) {  // Debian's own
+    return "this host allows user namespaces to root alone: set the sysctl "
+           "kernel.unprivileged_userns_clone to 1";
+  }
+  return nullptr;
+}
+
 bool Warden::prepare(bool single_id, bool no_cgroup) {
   Hello hello;
   hello.instance = host_.instance = instance_.number();
@@ -82,6 +99,7 @@ bool Warden::prepare(bool single_id, bool no_cgroup) {
   auto ids = jail::ids_of_instance(instance_.number(), single_id);
   if (!ids) return refuse(ids.error().message);
   host_.ids = *ids;
+  if (const char* why = user_namespaces_forbidden()) return refuse(why);
   if (host_.landlock == 0) {
     return refuse("this kernel has no Landlock (Linux 5.13 with `landlock` in its list of security modules)");
   }

@@ -78,6 +78,25 @@ const char* cgroup_text(std::uint32_t kind) {
   }
 }
 
+// What this kernel's Landlock does not decide, and what stands alone there. landlock(7).
+std::string landlock_text(std::uint32_t abi) {
+  struct Since {
+    std::uint32_t abi;
+    const char* what;
+  };
+  std::string missing;
+  for (const Since& since : {Since{3, "truncation"}, Since{5, "ioctls on devices"},
+                             Since{6, "signals and abstract sockets"}}) {
+    if (abi >= since.abi) continue;
+    missing += (missing.empty() ? "" : ", ") + std::string(since.what) + " (from ABI " +
+               std::to_string(since.abi) + ")";
+  }
+  const std::string text = "Landlock ABI " + std::to_string(abi);
+  if (missing.empty()) return text;
+  return text + "; not decided by it here: " + missing +
+         "; read-only mounts, the system-call table and namespaces stand alone there";
+}
+
 engine::Request probe(const char* program) {
   engine::Request request;
   request.program = program;
@@ -135,14 +154,7 @@ std::vector<Finding> Doctor::examine() {
                           hello->by_root != 0 ? "outside ids from a range that nothing else uses"
                                               : "subordinate ids of this user",
                           ""});
-      const bool newest = hello->landlock_abi >= 6;
-      findings.push_back(
-          {"file access decided twice", true,
-           "Landlock ABI " + std::to_string(hello->landlock_abi) +
-               (newest ? ""
-                       : " (signals and abstract sockets are scoped from ABI 6 on; the pid and "
-                         "network namespaces stand alone here)"),
-           ""});
+      findings.push_back({"file access decided twice", true, landlock_text(hello->landlock_abi), ""});
     }
   }
   findings.push_back({"rung gvisor", false, "there is no driver for it in this version",

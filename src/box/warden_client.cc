@@ -1,5 +1,6 @@
 #include "box/warden_client.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +19,16 @@ struct Started {
   sys::Child child;
 };
 
+// Where the user's manager is, and the locks of this user's instances. `su`, `sudo -u` and cron leave the
+// variable out, but the directory is there (pam_systemd(8)); and with two places for the locks two
+// instances could have the same number, and their boxes the same outside user ids.
+std::string runtime_directory() {
+  if (const char* given = ::getenv("XDG_RUNTIME_DIR")) return given;
+  const std::string usual = "/run/user/" + std::to_string(::geteuid());
+  struct stat status {};
+  return ::stat(usual.c_str(), &status) == 0 && status.st_uid == ::geteuid() ? usual : std::string();
+}
+
 // `scope`: in a transient scope of the user's manager, whose control group is the user's own.
 Result<Started> start_warden(const WardenOptions& options, bool scope) {
   sys::Pair pair = TRY(sys::make_seqpacket_pair());
@@ -31,8 +42,11 @@ Result<Started> start_warden(const WardenOptions& options, bool scope) {
   spawn.arguments.push_back(options.program);
   if (options.weakenings.single_id) spawn.arguments.insert(spawn.arguments.end(), {"--weaken", "single-id"});
   if (options.weakenings.no_cgroup) spawn.arguments.insert(spawn.arguments.end(), {"--weaken", "no-cgroup"});
-  for (const char* name : {"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"}) {
-    if (const char* value = ::getenv(name)) spawn.environment.push_back(std::string(name) + "=" + value);
+  if (const std::string directory = runtime_directory(); !directory.empty()) {
+    spawn.environment.push_back("XDG_RUNTIME_DIR=" + directory);
+  }
+  if (const char* bus = ::getenv("DBUS_SESSION_BUS_ADDRESS")) {
+    spawn.environment.push_back(std::string("DBUS_SESSION_BUS_ADDRESS=") + bus);
   }
   spawn.fds = {-1, -1, STDERR_FILENO, pair.second.get()};
   spawn.new_session = true;  // Ctrl-C is for the engine: the warden cleans up
@@ -41,8 +55,7 @@ Result<Started> start_warden(const WardenOptions& options, bool scope) {
 }
 
 bool has_user_manager() {
-  const char* directory = ::getenv("XDG_RUNTIME_DIR");
-  return directory != nullptr && ::access((std::string(directory) + "/systemd/private").c_str(), F_OK) == 0 &&
+  return ::access((runtime_directory() + "/systemd/private").c_str(), F_OK) == 0 &&
          ::access(kSystemdRun, X_OK) == 0;
 }
 

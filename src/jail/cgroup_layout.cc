@@ -105,13 +105,20 @@ Result<void> enable_v2(const std::string& base, const std::vector<std::string>& 
   }
   if (missing.empty()) return {};
   // The top of the hierarchy is exempt from the rule; below it we have to leave the group first.
-  if (::faccessat(directory.get(), "cgroup.type", F_OK, 0) == 0) {
-    const std::string leaf = group_name(instance, 0);
-    if (::mkdirat(directory.get(), leaf.c_str(), 0755) < 0 && errno != EEXIST)
-      return fail_errno("make " + leaf);
-    TRY(sys::write_file_at(directory.get(), leaf + "/cgroup.procs", "0"));
+  if (::faccessat(directory.get(), "cgroup.type", F_OK, 0) < 0) {
+    return sys::write_file_at(directory.get(), "cgroup.subtree_control", missing);
   }
-  return sys::write_file_at(directory.get(), "cgroup.subtree_control", missing);
+  const std::string leaf = group_name(instance, 0);
+  if (::mkdirat(directory.get(), leaf.c_str(), 0755) < 0 && errno != EEXIST)
+    return fail_errno("make " + leaf);
+  auto done = sys::write_file_at(directory.get(), leaf + "/cgroup.procs", "0");
+  if (done) done = sys::write_file_at(directory.get(), "cgroup.subtree_control", missing);
+  if (!done) {
+    // EBUSY: others are in this group, which was not made for us alone. Back to them, without a trace.
+    (void)sys::write_file_at(directory.get(), "cgroup.procs", "0");
+    (void)::unlinkat(directory.get(), leaf.c_str(), AT_REMOVEDIR);
+  }
+  return done;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -107,9 +108,11 @@ int audit(const Plan& plan) {
   }
   if (wall_on(plan, Wall::kNoNewPrivs) && ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return EPERM;
   if (wall_on(plan, Wall::kLandlock)) {
-    // Ordinary permissions allow this node (a whiteout needs no capability since Linux 5.8) in a
-    // directory of the box's own, so EACCES can only come from Landlock: no rule grants MAKE_CHAR.
-    if (::mknod("/vol/run/probe", S_IFCHR, 0) == 0) {
+    // The directory is the box's own, and Landlock is asked before CAP_MKNOD is looked for (do_mknodat
+    // in fs/namei.c): EACCES can only come from it, since no rule grants MAKE_CHAR, and EPERM says that
+    // it stood aside. A whiteout (device 0:0) would need no capability, but kernels that have the
+    // erratum of 2026 (Debian's 6.1.192 among them) take it for a regular file, which is granted.
+    if (::mknod("/vol/run/probe", S_IFCHR, makedev(1, 3)) == 0) {
       (void)::unlink("/vol/run/probe");
       return EPERM;
     }

@@ -67,8 +67,36 @@ def _bind(source: int, target: Path, read_only: bool = True) -> None:
         mount("none", target, None, _MS_BIND | _MS_REMOUNT | _MS_RDONLY)
 
 
+def _hand_down(group: Path) -> None:
+    """Enables for the children of a v2 group what of memory, pids and cpu there is."""
+    there = {"memory", "pids", "cpu"} & set((group / "cgroup.controllers").read_text().split())
+    (group / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in sorted(there)))
+
+
+def _stand_aside(top: Path) -> None:
+    """Leaves the top of our own v2 tree, so that boxes can have limits beside us.
+
+    The first process leaves it too, at the same time; until it has, the kernel answers EBUSY.
+    """
+    aside = top / "outer"
+    aside.mkdir()
+    (aside / "cgroup.procs").write_text("0")
+    end = time.monotonic() + 10
+    while True:
+        try:
+            return _hand_down(top)
+        except OSError:
+            if time.monotonic() > end:
+                raise
+        time.sleep(0.01)
+
+
 class Groups:
-    """Control groups for the whole outer box, below those that we are in: v1, v2 or both."""
+    """Control groups for the whole outer box: v1 below those that we are in, v2 below the top.
+
+    A v2 group has limits only if its parent hands the controllers down, which none with processes of
+    its own can do (cgroups(7), "no internal processes") except the top.
+    """
 
     def __init__(self) -> None:
         self.made: list[tuple[Path, Path]] = []  # (ours, where we came from)
@@ -84,11 +112,14 @@ class Groups:
             elif kind != "cgroup" or not names:
                 continue
             group = own.get(sorted(names)[0], "/")
-            base = Path(point + ("" if group == "/" else group.removeprefix("" if root == "/" else root)))
+            own_group = Path(point + ("" if group == "/" else group.removeprefix("" if root == "/" else root)))
+            base = own_group if options else Path(point)
+            if not options:
+                _hand_down(base)
             self._sweep(base)
             ours = base / f"{PREFIX}{os.getpid()}"
             ours.mkdir()
-            self.made.append((ours, base))
+            self.made.append((ours, own_group))
             self.hierarchies.append((point, ",".join(sorted(names)) if options else ""))
 
     @staticmethod
@@ -131,10 +162,14 @@ class Groups:
         for group, _ in self.made:
             (group / "cgroup.procs").write_text("0")
 
-    def leave(self) -> None:
-        """Moves this process out and removes the groups. Everything else inside is dead by now."""
+    def go_back(self) -> None:
+        """Moves this process to where it came from. What it forked stays."""
         for _, base in self.made:
             (base / "cgroup.procs").write_text("0")
+
+    def leave(self) -> None:
+        """Moves this process out and removes the groups. Everything else inside is dead by now."""
+        self.go_back()
         end = time.monotonic() + 5
         for group, _ in self.made:
             while not self._remove(group) and time.monotonic() < end:
@@ -253,6 +288,8 @@ def _enter(groups: Groups, binaries: str, store: str) -> None:
         here = base / Path(point).name if point != "/sys/fs/cgroup" else base
         here.mkdir(exist_ok=True)
         mount("cgroup", here, "cgroup" if options else "cgroup2", 0, options or None)
+        if not options:
+            _stand_aside(here)
     for source in sources:
         os.close(source)
     os.chdir(root)
@@ -304,6 +341,7 @@ def main() -> int:
                 print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
                 os._exit(1)
             os._exit(0)
+        groups.go_back()
         end = time.monotonic() + float(seconds)
         pidfd = os.pidfd_open(child)
         import select
