@@ -31,6 +31,7 @@ namespace {
 using namespace frame;  // the protocol's names, used all over this file
 
 constexpr milliseconds kDestroyTime{10'000};
+constexpr milliseconds kRefusedTime{20'000};
 constexpr std::size_t kUndoneMax = 64;
 
 class Warden {
@@ -41,6 +42,7 @@ class Warden {
   bool prepare(bool single_id, bool no_cgroup);
   // Serves until the peer goes away.
   void serve();
+  const sys::Fd& peer() const { return peer_; }
 
  private:
   template <typename T>
@@ -66,6 +68,18 @@ class Warden {
   std::vector<std::uint32_t> lost_slots_;  // of boxes that were not shown to be gone: never used again
   bool quarantined_ = false;
 };
+
+// After a refusal: reads and drops what the peer asked before it knew. A socket closed with something
+// unread in it would take the refusal away from the peer.
+void wait_for_end(const sys::Fd& peer) {
+  const Deadline deadline = Deadline::in(kRefusedTime);
+  for (;;) {
+    const auto readable = sys::wait_readable(peer, deadline);
+    if (!readable || !*readable) return;
+    const auto message = sys::receive_message(peer, kWardenMessageMax);
+    if (!message || message->end) return;
+  }
+}
 
 // In words why this host lets nobody like us make a user namespace, or nullptr. A host can forbid it in
 // more ways (LSMs); then making the first box fails.
@@ -320,6 +334,7 @@ int run(int argc, char** argv) {
     Hello hello;
     put_text(hello.text, error.message);
     (void)sys::send_message(peer, bytes_of(hello), {});
+    wait_for_end(peer);
     return 1;
   };
   auto directory = jail::runtime_directory(::getenv("XDG_RUNTIME_DIR"));
@@ -327,7 +342,10 @@ int run(int argc, char** argv) {
   auto instance = jail::Instance::acquire(*directory);
   if (!instance) return refuse(instance.error());
   Warden warden(std::move(peer), std::move(*instance));
-  if (!warden.prepare(single_id, no_cgroup)) return 1;
+  if (!warden.prepare(single_id, no_cgroup)) {
+    wait_for_end(warden.peer());
+    return 1;
+  }
   warden.serve();
   return 0;
 }

@@ -3,7 +3,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "host_paths.h"
 #include "json/utf8.h"
 #include "json/writer.h"
+#include "options.h"
 
 namespace casemate {
 namespace {
@@ -85,8 +85,8 @@ std::string landlock_text(std::uint32_t abi) {
     const char* what;
   };
   std::string missing;
-  for (const Since& since : {Since{3, "truncation"}, Since{5, "ioctls on devices"},
-                             Since{6, "signals and abstract sockets"}}) {
+  for (const Since& since :
+       {Since{3, "truncation"}, Since{5, "ioctls on devices"}, Since{6, "signals and abstract sockets"}}) {
     if (abi >= since.abi) continue;
     missing += (missing.empty() ? "" : ", ") + std::string(since.what) + " (from ABI " +
                std::to_string(since.abi) + ")";
@@ -209,20 +209,14 @@ int doctor_command(int argc, char** argv) {
   bool inside = false;
   bool as_json = false;
   std::string store;
-  CLI::App app("Says what this host gives, promise by promise, and how to fix what is missing.",
-               "casemate doctor");
-  app.footer(kExamples);
-  app.add_flag("--inside", inside, "show what a box sees");
-  app.add_flag("--json", as_json, "one JSON document");
-  app.add_option("--store", store, "image store to use instead of the usual ones");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "casemate doctor: %s; see `casemate doctor --help`\n",
-                 json::escape_control(error.what()).c_str());
-    return 2;
-  }
+  const Command command{"casemate doctor",
+                        "Says what this host gives, promise by promise, and how to fix what is missing.",
+                        {},
+                        {{"--inside", nullptr, "show what a box sees", &inside},
+                         {"--json", nullptr, "one JSON document", &as_json},
+                         {"--store", "DIR", "image store to use instead of the usual ones", &store}},
+                        kExamples};
+  if (const auto done = read_command(command, argc, argv)) return *done;
   Doctor doctor(store);
   if (inside) return doctor.inside();
   utsname host{};

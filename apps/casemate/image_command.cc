@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -11,6 +10,7 @@
 #include <ctime>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,6 +21,7 @@
 #include "image/store.h"
 #include "json/utf8.h"
 #include "json/writer.h"
+#include "options.h"
 #include "terminal_progress.h"
 
 namespace casemate {
@@ -225,60 +226,90 @@ int run_verify(const Arguments& arguments) {
   return kExitOk;
 }
 
-CLI::App* add_command(CLI::App& app, const char* name, const char* what, const char* examples,
-                      Arguments& arguments) {
-  CLI::App* command = app.add_subcommand(name, what);
-  command->add_option("--store", arguments.store,
-                      "directory of images (default: /var/lib/casemate/images for root, else "
-                      "$XDG_DATA_HOME/casemate/images)");
-  command->footer(std::string("Examples:\n") + examples);
+constexpr const char* kUsage =
+    "Builds, lists, inspects and verifies the images that boxes run in.\n"
+    "\n"
+    "  casemate image build [RECIPE]   build an image from the Debian packages installed here\n"
+    "  casemate image list             list the images\n"
+    "  casemate image inspect IMAGE    show an image's packages and Python modules\n"
+    "  casemate image verify IMAGE     compare every file with the image's digest\n"
+    "\n"
+    "`casemate image COMMAND --help` says more.\n";
+
+// The table of a command that the options below are common to.
+Command command_of(const char* name, const char* summary, const char* examples, Arguments& arguments) {
+  return Command{name,
+                 summary,
+                 {},
+                 {{"--store", "DIR",
+                   "directory of images (default: /var/lib/casemate/images for root, else "
+                   "$XDG_DATA_HOME/casemate/images)",
+                   &arguments.store}},
+                 examples};
+}
+
+Command build_table(Arguments& arguments) {
+  Command command = command_of(
+      "casemate image build", "Builds an image from the Debian packages installed here.",
+      "Examples:\n  casemate image build\n  casemate image build --store /srv/images python", arguments);
+  command.arguments.push_back({"RECIPE", "what to build (python)", &arguments.name});
+  command.options.push_back({"--force", nullptr,
+                             "build even if the image is up to date; replaces a damaged one",
+                             &arguments.force});
   return command;
 }
 
-bool has_command(const CLI::App& app, const std::string& name) {
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-  return std::any_of(commands.begin(), commands.end(),
-                     [&](const CLI::App* command) { return command->get_name() == name; });
+Command list_table(Arguments& arguments) {
+  return command_of("casemate image list", "Lists the images.", "Examples:\n  casemate image list",
+                    arguments);
 }
+
+Command inspect_table(Arguments& arguments) {
+  Command command = command_of(
+      "casemate image inspect", "Shows an image's packages and Python modules.",
+      "Examples:\n  casemate image inspect python\n  casemate image inspect python --json", arguments);
+  command.arguments.push_back({"IMAGE", "name or digest", &arguments.name, /*required=*/true});
+  command.options.push_back({"--json", nullptr, "one JSON document", &arguments.json});
+  return command;
+}
+
+Command verify_table(Arguments& arguments) {
+  Command command = command_of(
+      "casemate image verify", "Compares every file with the image's digest; exit 1 on a fault.",
+      "Examples:\n  casemate image verify python\n  casemate image verify python --quick", arguments);
+  command.arguments.push_back({"IMAGE", "name or digest", &arguments.name, /*required=*/true});
+  command.options.push_back(
+      {"--quick", nullptr, "compare names, types, modes and sizes; do not read the files", &arguments.quick});
+  return command;
+}
+
+struct Subcommand {
+  const char* name;
+  Command (*table)(Arguments&);
+  int (*run)(const Arguments&);
+};
+constexpr Subcommand kCommands[] = {{"build", build_table, run_build},
+                                    {"list", list_table, run_list},
+                                    {"inspect", inspect_table, run_inspect},
+                                    {"verify", verify_table, run_verify}};
 
 }  // namespace
 
 int image_command(int argc, char** argv) {
-  CLI::App app("Build, list, inspect and verify the images that boxes run in.", "casemate image");
-  app.require_subcommand(1);
-  Arguments arguments;
-  CLI::App* build =
-      add_command(app, "build", "Build an image from the Debian packages installed here",
-                  "  casemate image build\n  casemate image build --store /srv/images python", arguments);
-  build->add_option("name", arguments.name, "recipe (default: python)");
-  build->add_flag("--force", arguments.force,
-                  "build even if the image is up to date; replaces a damaged one");
-  CLI::App* list = add_command(app, "list", "List the images", "  casemate image list", arguments);
-  CLI::App* inspect =
-      add_command(app, "inspect", "Show an image's packages and Python modules",
-                  "  casemate image inspect python\n  casemate image inspect python --json", arguments);
-  inspect->add_option("name", arguments.name, "name or digest")->required();
-  inspect->add_flag("--json", arguments.json, "print one JSON object");
-  CLI::App* verify =
-      add_command(app, "verify", "Compare every file with the image's digest; exit 1 on a fault",
-                  "  casemate image verify python\n  casemate image verify python --quick", arguments);
-  verify->add_option("name", arguments.name, "name or digest")->required();
-  verify->add_flag("--quick", arguments.quick,
-                   "compare names, types, modes and sizes; do not read the files");
-  if (argc > 1 && argv[1][0] != '-' && !has_command(app, argv[1])) {
-    return usage("there is no command '" + image::escape(argv[1]) +
-                 "'; there are build, list, inspect and verify");
+  const std::string_view asked = argc > 1 ? argv[1] : "";
+  if (asked == "--help" || asked == "-h") {
+    std::fputs(kUsage, stdout);
+    return kExitOk;
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    return usage(error.what());
+  for (const Subcommand& command : kCommands) {
+    if (asked != command.name) continue;
+    Arguments arguments;
+    if (const auto done = read_command(command.table(arguments), argc - 1, argv + 1)) return *done;
+    return command.run(arguments);
   }
-  if (build->parsed()) return run_build(arguments);
-  if (list->parsed()) return run_list(arguments);
-  if (inspect->parsed()) return run_inspect(arguments);
-  return run_verify(arguments);
+  if (asked.empty()) return usage("a command is missing; there are build, list, inspect and verify");
+  return usage("there is no command '" + image::escape(std::string(asked)) +
+               "'; there are build, list, inspect and verify");
 }
 
 }  // namespace casemate

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -21,6 +20,7 @@
 #include "ensure_image.h"
 #include "host_paths.h"
 #include "json/utf8.h"
+#include "options.h"
 #include "run_output.h"
 
 namespace casemate {
@@ -47,8 +47,8 @@ struct Options {
   bool json = false;
   bool quiet = false;
 #ifdef CASEMATE_TEST_HOOKS
-  std::uint64_t walls_off = 0;
-  std::uint32_t fail_stage = 0;
+  std::string walls_off = "0";
+  std::string fail_stage = "0";
 #endif
 };
 
@@ -72,42 +72,49 @@ constexpr const char* kExamples =
     "Exit codes: 0 ok, 1 the program's own failure, 2 usage, 3 refused, 4 unavailable, 5 a limit, 6 "
     "cancelled.";
 
-void describe(CLI::App& app, Options& options) {
-  app.footer(kExamples);
-  app.add_option("PROGRAM", options.file, "a file with the program, or - for standard input");
-  app.add_option("-c", options.code, "the program itself");
-  app.add_option("--language", options.language, "python (the only one yet)");
-  app.add_option("--image", options.image, "name or digest of the image");
-  app.add_option("--store", options.store, "image store to use instead of the usual ones");
-  app.add_option("--isolation", options.isolation, "auto or jail");
-  app.add_option("--trust", options.trust, "trusted, untrusted (the default) or hostile");
-  app.add_flag("--allow-below-floor", options.below_floor, "accept a weaker rung than the trust asks for");
-  // An option that may be given again takes one value each time, and leaves PROGRAM alone.
-  const auto add_list = [&](const char* name, std::vector<std::string>& list, const char* what) {
-    app.add_option(name, list, what)->allow_extra_args(false);
-  };
-  add_list("--weaken", options.weaken, "accept a named weakening: single-id, no-cgroup");
-  app.add_option("--memory", options.memory, "memory (512MiB)");
-  app.add_option("--cpus", options.cpus, "processors (1)");
-  app.add_option("--cpu-time", options.cpu_time, "CPU time (20s)");
-  app.add_option("--wall", options.wall, "wall-clock time (30s)");
-  app.add_option("--disk", options.disk, "writable space (256MiB)");
-  app.add_option("--file-size", options.file_size, "size of one file (as --disk)");
-  app.add_option("--pids", options.pids, "processes and threads (128)");
-  app.add_option("--open-files", options.open_files, "descriptors of one process (256)");
-  app.add_option("--output", options.output,
-                 "kept of stdout and of stderr (64KiB); 64 times it ends the run");
-  add_list("--file", options.files, "input file, SRC or SRC:DEST below /work");
-  add_list("--artifact", options.artifacts, "a path below /work that is a product");
-  app.add_option("--out", options.out, "directory for products (casemate-out/RUN when there are any)");
-  add_list("--env", options.environment, "NAME=VALUE for the program");
-  app.add_option("--stdin", options.stdin_file, "file that the program reads as its standard input");
-  app.add_flag("--json", options.json, "one JSON document on standard output, after the proof of teardown");
-  app.add_flag("--quiet", options.quiet, "nothing but the program's own output");
+Command command_of(Options& options) {
+  Command command{
+      "casemate run",
+      "Runs a program in a fresh box and says how it ended.",
+      {{"PROGRAM", "a file with the program, or - for standard input", &options.file}},
+      {
+          {"-c", "CODE", "the program itself", &options.code},
+          {"--language", "NAME", "python (the only one yet)", &options.language},
+          {"--image", "IMAGE", "name or digest of the image (python)", &options.image},
+          {"--store", "DIR", "image store to use instead of the usual ones", &options.store},
+          {"--isolation", "RUNG", "auto (the default) or jail", &options.isolation},
+          {"--trust", "TRUST", "trusted, untrusted (the default) or hostile", &options.trust},
+          {"--allow-below-floor", nullptr, "accept a weaker rung than the trust asks for",
+           &options.below_floor},
+          {"--weaken", "NAME", "accept a named weakening: single-id, no-cgroup; may be given again",
+           &options.weaken},
+          {"--memory", "SIZE", "memory (512MiB)", &options.memory},
+          {"--cpus", "N", "processors (1)", &options.cpus},
+          {"--cpu-time", "TIME", "CPU time (20s)", &options.cpu_time},
+          {"--wall", "TIME", "wall-clock time (30s)", &options.wall},
+          {"--disk", "SIZE", "writable space (256MiB)", &options.disk},
+          {"--file-size", "SIZE", "size of one file (as --disk)", &options.file_size},
+          {"--pids", "N", "processes and threads (128)", &options.pids},
+          {"--open-files", "N", "descriptors of one process (256)", &options.open_files},
+          {"--output", "SIZE", "kept of stdout and of stderr (64KiB); 64 times it ends the run",
+           &options.output},
+          {"--file", "SRC[:DEST]", "input file, put at DEST below /work; may be given again", &options.files},
+          {"--artifact", "PATH", "a path below /work that is a product; may be given again",
+           &options.artifacts},
+          {"--out", "DIR", "directory for products (casemate-out/RUN when there are any)", &options.out},
+          {"--env", "NAME=VALUE", "for the program; may be given again", &options.environment},
+          {"--stdin", "FILE", "what the program reads as its standard input", &options.stdin_file},
+          {"--json", nullptr, "one JSON document on standard output, after the proof of teardown",
+           &options.json},
+          {"--quiet", nullptr, "nothing but the program's own output", &options.quiet},
+      },
+      kExamples,
+      &options.arguments};
 #ifdef CASEMATE_TEST_HOOKS
-  app.add_option("--test-walls-off", options.walls_off, "bits of frame::Wall");
-  app.add_option("--test-fail-stage", options.fail_stage, "number of a jail::Stage");
+  command.options.push_back({"--test-walls-off", "BITS", "bits of frame::Wall", &options.walls_off});
+  command.options.push_back({"--test-fail-stage", "N", "number of a jail::Stage", &options.fail_stage});
 #endif
+  return command;
 }
 
 Result<std::string> read_input(const std::string& path, std::size_t most, const char* what) {
@@ -278,8 +285,8 @@ Result<engine::Request> make_request(const Options& options) {
   }
   TRY(parse_limits(options, request));
 #ifdef CASEMATE_TEST_HOOKS
-  request.walls_off = options.walls_off;
-  request.fail_stage = options.fail_stage;
+  request.walls_off = TRY(parse_number<std::uint64_t>(options.walls_off, "--test-walls-off"));
+  request.fail_stage = TRY(parse_number<std::uint32_t>(options.fail_stage, "--test-fail-stage"));
 #endif
   TRY(engine::check_request(request));
   return request;
@@ -340,21 +347,8 @@ int run_request(engine::Request request, const Options& options) {
 }  // namespace
 
 int run_command(int argc, char** argv) {
-  // What follows `--` is the program's, whatever it looks like.
-  int own = 1;
-  while (own < argc && std::string(argv[own]) != "--") ++own;
   Options options;
-  for (int i = own + 1; i < argc; ++i) options.arguments.emplace_back(argv[i]);
-  CLI::App app("Runs a program in a fresh box and says how it ended.", "casemate run");
-  describe(app, options);
-  try {
-    app.parse(own, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::fprintf(stderr, "casemate run: %s; see `casemate run --help`\n",
-                 json::escape_control(error.what()).c_str());
-    return outcome::kExitUsage;
-  }
+  if (const auto done = read_command(command_of(options), argc, argv)) return *done;
   auto request = make_request(options);
   if (!request) return usage_error(request.error());
   return run_request(std::move(*request), options);

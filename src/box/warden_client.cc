@@ -96,6 +96,7 @@ Result<frame::Hello> WardenClient::hello(Deadline deadline) {
     Started started = TRY(start_warden(options_, /*scope=*/true));
     socket_ = std::move(started.socket);
     child_ = std::move(started.child);
+    started_again_ = true;
   }
 }
 

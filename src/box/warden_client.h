@@ -37,6 +37,10 @@ class WardenClient {
   // manager, the warden is started again in a scope of its own.
   // Errors: denied (boxes cannot be made here: the message says why and what to do), unavailable, deadline.
   Result<frame::Hello> hello(Deadline deadline);
+  // A box may be asked for before hello(): a warden that can goes on with it at once, which saves a cold
+  // run two wake-ups. One that cannot reads and drops it. True when hello() started another one, which has
+  // then to be asked again.
+  bool started_again() const { return started_again_; }
 
   WardenClient(WardenClient&&) noexcept = default;
   WardenClient& operator=(WardenClient&&) = delete;
@@ -65,6 +69,7 @@ class WardenClient {
   WardenOptions options_;
   sys::Fd socket_;
   sys::Child child_;
+  bool started_again_ = false;
 };
 
 }  // namespace casemate::box

@@ -1,53 +1,48 @@
 #include "crypto/digest.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <vector>
-
-#include "base/check.h"
 
 namespace casemate::crypto {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{128} << 10;
 
-// Fetched once: the implicit fetch in EVP_sha256() is repeated at every use since OpenSSL 3.0.
-const EVP_MD* method(DigestKind kind) {
-  // Without the host's openssl.cnf: what a digest is must not depend on it, and reading it costs a
-  // start more than the digest.
-  static const bool ready =
-      OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) == 1;
-  CHECK(ready);
-  static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  static const EVP_MD* const md5 = EVP_MD_fetch(nullptr, "MD5", nullptr);
-  return kind == DigestKind::kSha256 ? sha256 : md5;
+const std::uint8_t* octets(std::string_view bytes) {
+  return reinterpret_cast<const std::uint8_t*>(bytes.data());
 }
 
 }  // namespace
 
-void Digest::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
-
-Digest::Digest(DigestKind kind) : kind_(kind), context_(EVP_MD_CTX_new()) { start(); }
-
-void Digest::start() {
-  CHECK(context_ != nullptr);
-  CHECK(method(kind_) != nullptr);
-  CHECK(EVP_DigestInit_ex(context_.get(), method(kind_), nullptr) == 1);
+Digest::Digest(DigestKind kind) {
+  if (kind == DigestKind::kSha256) {
+    nettle_sha256_init(&context_.emplace<sha256_ctx>());
+  } else {
+    nettle_md5_init(&context_.emplace<md5_ctx>());
+  }
 }
 
 void Digest::update(std::string_view bytes) {
-  CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
+  if (auto* sha256 = std::get_if<sha256_ctx>(&context_)) {
+    nettle_sha256_update(sha256, bytes.size(), octets(bytes));
+  } else if (auto* md5 = std::get_if<md5_ctx>(&context_)) {
+    nettle_md5_update(md5, bytes.size(), octets(bytes));
+  }
 }
 
 std::string Digest::finish_hex() {
-  std::array<std::uint8_t, EVP_MAX_MD_SIZE> out{};
-  unsigned length = 0;
-  CHECK(EVP_DigestFinal_ex(context_.get(), out.data(), &length) == 1);
-  start();
-  return to_hex(std::span(out).first(length));
+  if (auto* sha256 = std::get_if<sha256_ctx>(&context_)) {
+    std::array<std::uint8_t, SHA256_DIGEST_SIZE> out{};
+    nettle_sha256_digest(sha256, out.size(), out.data());
+    return to_hex(out);
+  }
+  std::array<std::uint8_t, MD5_DIGEST_SIZE> out{};
+  nettle_md5_digest(std::get_if<md5_ctx>(&context_), out.size(), out.data());
+  return to_hex(out);
 }
 
 std::string digest_hex(DigestKind kind, std::string_view bytes) {

@@ -2,23 +2,23 @@
 // package database records it, to find damage and not to resist an attacker.
 #pragma once
 
-#include <array>
+#include <nettle/md5.h>
+#include <nettle/sha2.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/result.h"
-
-struct evp_md_ctx_st;
 
 namespace casemate::crypto {
 
 enum class DigestKind { kSha256, kMd5 };
 
-// A digest that is fed piece by piece. One thread. Move-only; after finish() it starts anew.
+// A digest that is fed piece by piece. One thread. After finish_hex() it starts anew.
 class Digest {
  public:
   explicit Digest(DigestKind kind);
@@ -27,13 +27,7 @@ class Digest {
   std::string finish_hex();
 
  private:
-  struct Free {
-    void operator()(evp_md_ctx_st* context) const;
-  };
-  void start();
-
-  DigestKind kind_;
-  std::unique_ptr<evp_md_ctx_st, Free> context_;
+  std::variant<sha256_ctx, md5_ctx> context_;
 };
 
 std::string digest_hex(DigestKind kind, std::string_view bytes);

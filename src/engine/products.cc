@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
+#include <cerrno>
+#include <cstring>
 #include <map>
 
 #include "crypto/random.h"
@@ -152,13 +153,19 @@ Result<Products> Products::open(Options options) {
 
 Result<void> Products::make_directory() {
   if (directory_) return {};
-  std::error_code error;
-  std::filesystem::create_directories(options_.directory, error);
-  if (error && !std::filesystem::is_directory(options_.directory)) {
-    return fail(ErrorCode::kDenied,
-                "cannot make the directory '" + options_.directory + "': " + error.message());
+  // Every directory on the way; what is there already is told by opening the last.
+  const std::string& path = options_.directory;
+  int failed = 0;
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    failed = ::mkdir(path.substr(0, end).c_str(), 0777) < 0 ? errno : 0;
   }
-  directory_ = TRY(sys::open_at(AT_FDCWD, options_.directory, O_RDONLY | O_DIRECTORY));
+  auto opened = sys::open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+  if (!opened) {
+    const int why = failed == 0 || failed == EEXIST ? opened.error().errno_value : failed;
+    return fail(ErrorCode::kDenied, "cannot make the directory '" + path + "': " + ::strerror(why));
+  }
+  directory_ = std::move(*opened);
   if (::faccessat(directory_.get(), ".", W_OK | X_OK, 0) < 0) {
     return fail(ErrorCode::kDenied,
                 "cannot write in the directory '" + options_.directory + "'; name another with --out");

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "base/limits.h"
@@ -93,6 +95,7 @@ class LiveRun {
   void read_control(bool to_the_end);
   Result<void> write_control();
   Result<void> ask_end(frame::EndCause cause);
+  std::span<char> chunk() { return {chunk_.get(), kReadChunk}; }
 
   const Request& request_;
   box::WardenClient& warden_;
@@ -108,7 +111,8 @@ class LiveRun {
   Instant started_at_{};
   std::optional<frame::BoxStarted> started_;
   std::optional<frame::BoxEnded> ended_;
-  std::vector<char> chunk_ = std::vector<char>(kReadChunk);
+  // Not cleared: what is read into it is all that is looked at, and clearing touches every page.
+  std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadChunk);
 };
 
 Result<void> LiveRun::start(const Paths& paths, const Image& image) {
@@ -154,13 +158,13 @@ Result<void> LiveRun::on_warden() {
 
 void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {
   do {
-    const auto got = sys::read_some(pipe, chunk_);
+    const auto got = sys::read_some(pipe, chunk());
     if (!got) {
       if (got.error().errno_value != EAGAIN) pipe.reset();
       return;
     }
     if (*got == 0) return pipe.reset();
-    const std::string_view bytes(chunk_.data(), *got);
+    const std::string_view bytes(chunk_.get(), *got);
     capture_.feed(stream, bytes);
     if (hooks_.on_output) hooks_.on_output(stream, bytes);
   } while (to_the_end && !capture_.over_end());
@@ -168,14 +172,14 @@ void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {
 
 void LiveRun::read_control(bool to_the_end) {
   do {
-    const auto got = sys::read_some(control_, chunk_);
+    const auto got = sys::read_some(control_, chunk());
     if (!got) {
       if (got.error().errno_value != EAGAIN) control_.reset();
       return;
     }
     if (*got == 0) return control_.reset();
     // A runner that breaks the protocol is not listened to any more; the run itself goes on.
-    if (!frames_.feed(std::string_view(chunk_.data(), *got))) return control_.reset();
+    if (!frames_.feed(std::string_view(chunk_.get(), *got))) return control_.reset();
     frame::Frame frame;
     for (;;) {
       const auto whole = frames_.next(frame);
@@ -242,7 +246,6 @@ Outcome new_outcome(const Request& request) {
   result.tenant = "local";
   result.isolation = "jail";
   result.below_floor = request.weakenings.below_floor && request.trust != Trust::kTrusted;
-  result.program_sha256 = crypto::sha256_hex(request.program);
   result.requested = request.requested;
   result.effective = effective_limits(request.limits);
   return result;
@@ -313,13 +316,19 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   Outcome result = new_outcome(request);
   result.image_digest = image.digest;
   const auto finish = [&](const outcome::Observed& observed) {
+    if (result.program_sha256.empty()) result.program_sha256 = crypto::sha256_hex(request.program);
     result.ending = outcome::decide(observed);
     result.usage = observed.usage;
     result.usage.occupied_ms = ms_between(asked_at, now());
     result.report = outcome::make_report(result);
     return std::move(result);
   };
+  const std::uint64_t box = next_box_++;
+  LiveRun run(request, warden_, box, products, hooks);
+  const bool known = hello_.has_value();
+  auto started = run.start(paths_, image);
   const auto hello = host();
+  if (hello && !known && warden_.started_again()) started = run.start(paths_, image);
   if (!hello && hello.error().code != ErrorCode::kDenied) {
     result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
     return finish(lost(request, frame::EndCause::kSetupFailed, hello.error().message));
@@ -330,13 +339,13 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     return refused;
   }
   result.weakenings = weakenings_in_effect(request.weakenings, *hello);
-  const std::uint64_t box = next_box_++;
   result.sandbox_id = "box_" + crypto::random_hex(8);
   result.volume.id = "vol_" + crypto::random_hex(8);
-  LiveRun run(request, warden_, box, products, hooks);
-  if (auto started = run.start(paths_, image); !started) {
+  if (!started) {
     return finish(lost(request, frame::EndCause::kSetupFailed, started.error().message));
   }
+  // Here, since the box is being made meanwhile.
+  result.program_sha256 = crypto::sha256_hex(request.program);
   if (auto watched = run.watch(); !watched) {
     run.drain();
     take_output(run, result);
@@ -373,6 +382,7 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
 
 Outcome refused_outcome(const Request& request, Reason reason, const std::string& message) {
   Outcome result = new_outcome(request);
+  result.program_sha256 = crypto::sha256_hex(request.program);
   result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
   result.ending = outcome::refusal(reason, message);
   result.report = outcome::make_report(result);

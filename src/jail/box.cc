@@ -37,12 +37,6 @@ std::uint64_t micros_between(Instant from, Instant to) {
 
 }  // namespace
 
-Host::Host() : box_filter(compile(box_table())), init_filter(compile(init_table())) {
-  filters.box = sock_fprog{static_cast<unsigned short>(box_filter.size()), box_filter.data()};
-  filters.init = sock_fprog{static_cast<unsigned short>(init_filter.size()), init_filter.data()};
-  landlock = landlock_abi();
-}
-
 Result<void> Box::clone_init(const Plan& plan) {
   // A plain clone and no fork(): the namespaces must be made with the process. The child runs on a
   // copy of this single thread and touches nothing of the C library that remembers its pid.
@@ -65,7 +59,7 @@ Result<void> Box::clone_init(const Plan& plan) {
   if (pid < 0) return fail_errno("clone into new namespaces", clone_errno);
   if (pid == 0) {
     (void)::close(link_.get());
-    run_nest_init(plan, host_.filters);
+    run_nest_init(plan);
   }
   init_ = sys::Fd(pidfd);
   init_pid_ = static_cast<int>(pid);

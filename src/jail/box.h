@@ -25,18 +25,11 @@ namespace casemate::jail {
 
 // What is the same for all boxes of a warden.
 struct Host {
-  Host();  // compiles the filters
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
-
   std::uint32_t instance = 0;
   CgroupLayout cgroups;
   IdRange ids;
-  std::uint32_t landlock = 0;
+  std::uint32_t landlock = landlock_abi();
   bool no_cgroup = false;  // the weakening
-  Filters filters;         // point into the two below
-  std::vector<sock_filter> box_filter;
-  std::vector<sock_filter> init_filter;
 };
 
 // The descriptors that come with a MakeBox, in the order of the protocol.

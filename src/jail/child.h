@@ -9,17 +9,11 @@
 
 namespace casemate::jail {
 
-// The programs of seccomp.h, compiled once by the warden before the first clone.
-struct Filters {
-  sock_fprog box{};
-  sock_fprog init{};
-};
-
 // The body of the nest's init. Never returns.
-[[noreturn]] void run_nest_init(const Plan& plan, const Filters& filters);
+[[noreturn]] void run_nest_init(const Plan& plan);
 
 // The body of the guest's process, up to execve. Never returns.
-[[noreturn]] void become_guest(const Plan& plan, const Filters& filters);
+[[noreturn]] void become_guest(const Plan& plan);
 
 // Tells the warden and exits.
 [[noreturn]] void setup_failed(const Plan& plan, Stage stage, int errno_value);

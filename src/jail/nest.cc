@@ -149,7 +149,7 @@ void hand_out_layer(const Plan& plan) {
 }
 
 // Without privilege from here on: wait, report, exit.
-void drop_init(const Plan& plan, const Filters& filters) {
+void drop_init(const Plan& plan) {
   step(plan, Stage::kInitDrop, [&] {
     // stops: descriptors that a flaw in this process could be made to use
     (void)::close(plan.stdin_fd);
@@ -164,7 +164,7 @@ void drop_init(const Plan& plan, const Filters& filters) {
     LinkMessage message;
     message.kind = LinkMessage::Kind::kInitReady;
     send_link(plan.link, message);
-    return install(filters.init);
+    return install(init_program());
   });
 }
 
@@ -210,7 +210,7 @@ void setup_failed(const Plan& plan, Stage stage, int errno_value) {
   ::_exit(1);
 }
 
-void run_nest_init(const Plan& plan, const Filters& filters) {
+void run_nest_init(const Plan& plan) {
   // Before anything else, and by itself: see BoxGroups::open_task_files.
   step(plan, Stage::kAttach, [&] {
     for (std::size_t i = 0; i < plan.task_file_count; ++i) {
@@ -266,9 +266,9 @@ void run_nest_init(const Plan& plan, const Filters& filters) {
   if (main_pid == 0) {
     (void)::close(signals);
     (void)::sigprocmask(SIG_UNBLOCK, &child, nullptr);
-    become_guest(plan, filters);
+    become_guest(plan);
   }
-  drop_init(plan, filters);
+  drop_init(plan);
   reap(plan, main_pid, signals);
 }
 

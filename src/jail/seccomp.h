@@ -54,8 +54,9 @@ Table box_table();
 // The table of the nest's init after the guest has started: wait, report, exit. Anything else kills.
 Table init_table();
 
-// Compiles a table: architecture check, then a binary search over the numbers.
-std::vector<sock_filter> compile(const Table& table);
+// The two tables as programs, made by seccomp_compile.h when this library was compiled. Static.
+std::span<const sock_filter> box_program();
+std::span<const sock_filter> init_program();
 
 // What a program answers for a call: used by tests, which ask about every number and argument
 // without a kernel. The seccomp return value (SECCOMP_RET_*, errno in its low half).
@@ -63,6 +64,6 @@ std::uint32_t evaluate(std::span<const sock_filter> program, std::uint32_t arch,
                        const std::array<std::uint64_t, 6>& arguments);
 
 // Installs a program on the calling process. 0, or the errno. After no_new_privs.
-int install(const sock_fprog& program);
+int install(std::span<const sock_filter> program);
 
 }  // namespace casemate::jail

@@ -12,6 +12,7 @@
 #include <initializer_list>
 
 #include "jail/seccomp.h"
+#include "jail/seccomp_build.h"
 
 // Calls newer than Debian 12's headers, by number (x86-64).
 #ifndef SYS_fchmodat2
@@ -365,29 +366,9 @@ constexpr std::initializer_list<long> kForbidden = {
     SYS_ioprio_set,
 };
 
-Clause all_of(std::initializer_list<ArgumentTest> tests) {
-  Clause clause;
-  for (const ArgumentTest& test : tests) clause.tests.at(clause.count++) = test;
-  return clause;
-}
-
-std::uint32_t number_of(long number) { return static_cast<std::uint32_t>(number); }
-
-// Allowed when argument `index` is one of the values.
-Rule one_of(long number, std::uint8_t index, std::initializer_list<std::uint32_t> values, int otherwise) {
-  Rule rule{number_of(number), otherwise, {}};
-  for (const std::uint32_t value : values) rule.allow.push_back(all_of({{index, 0xffffffff, value}}));
-  return rule;
-}
-
-// Allowed when none of the bits is set in argument `index`.
-Rule without_bits(long number, std::uint8_t index, std::uint32_t bits, int otherwise) {
-  return Rule{number_of(number), otherwise, {all_of({{index, bits, 0}})}};
-}
-
 // Sockets: the box's own addresses (lo, no route) and its own Unix sockets; nothing that reaches
 // past the network namespace (vsock does) or into protocol code with a history.
-Rule socket_rule() {
+constexpr Rule socket_rule() {
   constexpr std::uint32_t kTypeMask = 0xf;  // above it are SOCK_CLOEXEC and SOCK_NONBLOCK
   Rule rule{number_of(SYS_socket), EAFNOSUPPORT, {}};
   for (const std::uint32_t type : {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET}) {
@@ -406,7 +387,7 @@ Rule socket_rule() {
   return rule;
 }
 
-Rule socketpair_rule() {
+constexpr Rule socketpair_rule() {
   Rule rule{number_of(SYS_socketpair), EAFNOSUPPORT, {}};
   rule.allow.push_back(all_of({{0, 0xffffffff, AF_UNIX}}));
   return rule;
@@ -415,7 +396,7 @@ Rule socketpair_rule() {
 // Terminals and descriptors by what programs use; ENOTTY for the rest is what an ordinary file says.
 // Left out on purpose: TIOCSTI and TIOCLINUX (typing into a terminal), TIOCSETD (line disciplines),
 // SIOC* (interfaces), FS_IOC_* (file system flags), BLK*, everything else.
-Rule ioctl_rule() {
+constexpr Rule ioctl_rule() {
   return one_of(
       SYS_ioctl, 1,
       {0x5401 /* TCGETS */, 0x5402, 0x5403, 0x5404 /* TCSETS, W, F */, 0x5409 /* TCSBRK */,
@@ -427,7 +408,7 @@ Rule ioctl_rule() {
 
 // Names, death signals, its own seccomp. Not: PR_SET_MM, PR_SET_PTRACER, PR_SET_DUMPABLE to 1,
 // capabilities, securebits, core scheduling.
-Rule prctl_rule() {
+constexpr Rule prctl_rule() {
   Rule rule = one_of(SYS_prctl, 0,
                      {PR_SET_PDEATHSIG,
                       PR_GET_PDEATHSIG,
@@ -455,7 +436,7 @@ Rule prctl_rule() {
 }
 
 // Neither devices nor set-id files.
-Rule mknod_rule(long number, std::uint8_t mode_index) {
+constexpr Rule mknod_rule(long number, std::uint8_t mode_index) {
   Rule rule{number_of(number), EPERM, {}};
   for (const std::uint32_t kind :
        {0U, std::uint32_t{S_IFREG}, std::uint32_t{S_IFIFO}, std::uint32_t{S_IFSOCK}}) {
@@ -466,7 +447,7 @@ Rule mknod_rule(long number, std::uint8_t mode_index) {
 
 // Opening never makes a set-id file. Without O_CREAT or O_TMPFILE the mode is not looked at by the
 // kernel either, and may be anything.
-Rule open_rule(long number, std::uint8_t flags_index) {
+constexpr Rule open_rule(long number, std::uint8_t flags_index) {
   constexpr std::uint32_t kMakes = 0100 /* O_CREAT */ | 020000000 /* __O_TMPFILE */;
   const auto mode_index = static_cast<std::uint8_t>(flags_index + 1);
   return Rule{number_of(number),
@@ -478,7 +459,7 @@ Rule open_rule(long number, std::uint8_t flags_index) {
 // no control group counts and of which the host has a fixed amount, which a new box's own filter needs
 // too. A protocol on top of TCP, ESP inside UDP and sending without a copy are entrances to kernel code
 // that has written to pages of files that could only be read (CVE-2026-43284, CVE-2026-46300).
-Rule setsockopt_rule() {
+constexpr Rule setsockopt_rule() {
   struct Option {
     std::uint32_t level, name;
   };
@@ -496,9 +477,7 @@ Rule setsockopt_rule() {
 constexpr std::uint32_t kNamespaceFlags =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
-}  // namespace
-
-Table box_table() {
+constexpr Table make_box_table() {
   Table table;
   table.unlisted = SECCOMP_RET_ERRNO | ENOSYS;
   for (const long number : kAllowed) table.rules.push_back(Rule{number_of(number), 0, {}});
@@ -556,7 +535,7 @@ Table box_table() {
   return table;
 }
 
-Table init_table() {
+constexpr Table make_init_table() {
   Table table;
   table.unlisted = SECCOMP_RET_KILL_PROCESS;
   for (const long number : {SYS_read, SYS_poll, SYS_wait4, SYS_sendmsg, SYS_exit, SYS_exit_group,
@@ -566,5 +545,15 @@ Table init_table() {
   table.rules.push_back(one_of(SYS_kill, 1, {0}, EPERM));  // only the question whether anybody is left
   return table;
 }
+
+constexpr auto kBoxProgram = frozen<make_box_table>();
+constexpr auto kInitProgram = frozen<make_init_table>();
+
+}  // namespace
+
+Table box_table() { return make_box_table(); }
+Table init_table() { return make_init_table(); }
+std::span<const sock_filter> box_program() { return kBoxProgram; }
+std::span<const sock_filter> init_program() { return kInitProgram; }
 
 }  // namespace casemate::jail

@@ -24,9 +24,8 @@ constexpr std::uint64_t kHigh = std::uint64_t{1} << 32;
 
 // 0 for allowed, the errno for refused, -1 for anything else.
 int errno_for(long number, const Arguments& arguments = {}) {
-  static const std::vector<sock_filter> program = compile(box_table());
   const std::uint32_t answer =
-      evaluate(program, AUDIT_ARCH_X86_64, static_cast<std::uint32_t>(number), arguments);
+      evaluate(box_program(), AUDIT_ARCH_X86_64, static_cast<std::uint32_t>(number), arguments);
   if (answer == SECCOMP_RET_ALLOW) return 0;
   if ((answer & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO)
     return static_cast<int>(answer & SECCOMP_RET_DATA);

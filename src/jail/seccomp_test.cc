@@ -16,6 +16,8 @@
 #include <random>
 #include <set>
 
+#include "jail/seccomp_compile.h"
+
 namespace casemate::jail {
 namespace {
 
@@ -24,24 +26,30 @@ using Arguments = std::array<std::uint64_t, 6>;
 constexpr std::uint32_t kArch = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kX32 = 0x40000000;
 
-const std::vector<sock_filter>& box_program() {
-  static const std::vector<sock_filter> program = compile(box_table());
-  return program;
-}
+struct Compiled {
+  Table table;
+  std::span<const sock_filter> program;
+};
+std::vector<Compiled> tables() { return {{box_table(), box_program()}, {init_table(), init_program()}}; }
 
 // What the table says, read without any cleverness.
 std::uint32_t naive(const Table& table, std::uint32_t arch, std::uint32_t number,
                     const Arguments& arguments) {
   if (arch != kArch) return SECCOMP_RET_KILL_PROCESS;
+  const auto holds = [&](const Clause& clause) {
+    return std::all_of(clause.tests.begin(), clause.tests.begin() + static_cast<std::ptrdiff_t>(clause.count),
+                       [&](const ArgumentTest& test) {
+                         return (static_cast<std::uint32_t>(arguments.at(test.index)) & test.mask) ==
+                                test.value;
+                       });
+  };
   for (const Rule& rule : table.rules) {
     if (rule.number != number) continue;
+    for (const Clause& clause : rule.refuse) {
+      if (holds(clause)) return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(rule.refusal);
+    }
     for (const Clause& clause : rule.allow) {
-      bool holds = true;
-      for (std::size_t i = 0; i < clause.count; ++i) {
-        const ArgumentTest& test = clause.tests.at(i);
-        holds = holds && (static_cast<std::uint32_t>(arguments.at(test.index)) & test.mask) == test.value;
-      }
-      if (holds) return SECCOMP_RET_ALLOW;
+      if (holds(clause)) return SECCOMP_RET_ALLOW;
     }
     if (rule.otherwise == 0) return SECCOMP_RET_ALLOW;
     return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(rule.otherwise);
@@ -55,8 +63,11 @@ Arguments arguments_near(const Table& table, std::uint32_t number, std::mt19937_
   for (std::uint64_t& value : arguments) value = random() >> (random() % 64);
   const auto rule = std::find_if(table.rules.begin(), table.rules.end(),
                                  [&](const Rule& one) { return one.number == number; });
-  if (rule == table.rules.end() || rule->allow.empty()) return arguments;
-  const Clause& clause = rule->allow.at(random() % rule->allow.size());
+  if (rule == table.rules.end()) return arguments;
+  std::vector<Clause> clauses = rule->allow;
+  clauses.insert(clauses.end(), rule->refuse.begin(), rule->refuse.end());
+  if (clauses.empty()) return arguments;
+  const Clause& clause = clauses.at(random() % clauses.size());
   for (std::size_t i = 0; i < clause.count; ++i) {
     const ArgumentTest& test = clause.tests.at(i);
     std::uint64_t value = test.value;
@@ -68,7 +79,7 @@ Arguments arguments_near(const Table& table, std::uint32_t number, std::mt19937_
   return arguments;
 }
 
-void expect_same(const Table& table, const std::vector<sock_filter>& program, std::uint32_t number,
+void expect_same(const Table& table, std::span<const sock_filter> program, std::uint32_t number,
                  const Arguments& arguments) {
   ASSERT_EQ(evaluate(program, kArch, number, arguments), naive(table, kArch, number, arguments))
       << "number " << number << " arguments " << arguments[0] << ' ' << arguments[1] << ' ' << arguments[2]
@@ -79,8 +90,7 @@ TEST(Seccomp, EveryNumberAnswersAsTheTableSays) {
   constexpr std::uint64_t kSeed = 20'240'511;
   SCOPED_TRACE(kSeed);
   std::mt19937_64 random(kSeed);
-  for (const Table& table : {box_table(), init_table()}) {
-    const std::vector<sock_filter> program = compile(table);
+  for (const auto& [table, program] : tables()) {
     for (std::uint32_t number = 0; number < 1024; ++number) {
       for (int round = 0; round < 100; ++round) {
         expect_same(table, program, number, arguments_near(table, number, random));
@@ -113,8 +123,7 @@ TEST(SeccompDeathTest, ATableThatListsANumberTwiceDoesNotCompile) {
 }
 
 TEST(Seccomp, ProgramsFitAndEveryJumpStaysInside) {
-  for (const Table& table : {box_table(), init_table()}) {
-    const std::vector<sock_filter> program = compile(table);
+  for (const auto& [table, program] : tables()) {
     EXPECT_LT(program.size(), std::size_t{BPF_MAXINSNS});
     for (std::size_t at = 0; at < program.size(); ++at) {
       const sock_filter& step = program[at];
@@ -128,8 +137,7 @@ TEST(Seccomp, ProgramsFitAndEveryJumpStaysInside) {
 }
 
 TEST(Seccomp, AnotherArchitectureIsKilled) {
-  for (const Table& table : {box_table(), init_table()}) {
-    const std::vector<sock_filter> program = compile(table);
+  for (const auto& [table, program] : tables()) {
     for (const std::uint32_t arch : {std::uint32_t{AUDIT_ARCH_I386}, std::uint32_t{AUDIT_ARCH_AARCH64},
                                      kArch & ~std::uint32_t{__AUDIT_ARCH_64BIT}, 0U, ~0U}) {
       for (const std::uint32_t number : {0U, 1U, 39U, 60U, 102U /* i386 socketcall */, 231U, 999U}) {
@@ -140,7 +148,7 @@ TEST(Seccomp, AnotherArchitectureIsKilled) {
 }
 
 TEST(Seccomp, X32NumbersAreRefused) {
-  const std::vector<sock_filter> init = compile(init_table());
+  const std::span<const sock_filter> init = init_program();
   for (std::uint32_t number = 0; number < 1024; ++number) {
     EXPECT_EQ(evaluate(box_program(), kArch, kX32 | number, {}), SECCOMP_RET_ERRNO | ENOSYS) << number;
     EXPECT_EQ(evaluate(init, kArch, kX32 | number, {}), SECCOMP_RET_KILL_PROCESS) << number;
@@ -148,7 +156,7 @@ TEST(Seccomp, X32NumbersAreRefused) {
 }
 
 TEST(Seccomp, TheInitIsKilledForAllButItsFewCalls) {
-  const std::vector<sock_filter> program = compile(init_table());
+  const std::span<const sock_filter> program = init_program();
   const std::set<std::uint32_t> kept = {SYS_read, SYS_poll,       SYS_wait4,        SYS_sendmsg,
                                         SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_restart_syscall,
                                         SYS_kill};
@@ -165,10 +173,9 @@ TEST(Seccomp, TheInitIsKilledForAllButItsFewCalls) {
 
 // In a child, which answers with the number of the first call that did not go as it should.
 int try_on_the_kernel() {
-  const std::vector<sock_filter> program = box_program();
+  const std::span<const sock_filter> program = box_program();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 1;
-  if (install(sock_fprog{static_cast<unsigned short>(program.size()),
-                         const_cast<sock_filter*>(program.data())}) != 0) {
+  if (install(program) != 0) {
     return 2;
   }
   if (::syscall(SYS_getppid) <= 0) return 3;
@@ -195,9 +202,9 @@ TEST(Seccomp, TheKernelKillsTheInitForAnotherCall) {
   const pid_t pid = ::fork();
   ASSERT_GE(pid, 0);
   if (pid == 0) {
-    std::vector<sock_filter> program = compile(init_table());
+    const std::span<const sock_filter> program = init_program();
     (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (install(sock_fprog{static_cast<unsigned short>(program.size()), program.data()}) != 0) ::_exit(1);
+    if (install(program) != 0) ::_exit(1);
     (void)::syscall(SYS_getppid);
     ::_exit(2);
   }

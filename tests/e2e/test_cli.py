@@ -47,6 +47,12 @@ def one_line(ended: Ended, exit_code: int, *parts: str) -> None:
         (["--weaken", "", "-c", "1"], ["single-id"]),
         (["--trust", "\x1b[31mred", "-c", "1"], []),
         (["--\x1b[31mred", "-c", "1"], []),
+        (["--memmory", "1GiB", "-c", "1"], ["--memmory", "is it --memory?"]),
+        (["--mem", "1GiB", "-c", "1"], ["no option '--mem'"]),
+        (["--memory"], ["--memory needs a value"]),
+        (["--memory=1GiB", "--memory", "2GiB", "-c", "1"], ["--memory is given twice"]),
+        (["--json=yes", "-c", "1"], ["--json takes no value"]),
+        (["-x"], ["no option '-x'"]),
         (["\x1b[31mred.py"], []),
     ],
 )
@@ -70,6 +76,13 @@ def test_help_has_examples(casemate: Casemate, command: list[str]) -> None:
     assert f"casemate {' '.join(command)}".strip() in text
     assert "Examples:" in text or command == ["image"] and "build" in text
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("args", [["-c", PROGRAM], [f"-c{PROGRAM}"], ["--memory=100MiB", "-c", PROGRAM], ["-c", PROGRAM, "--wall", "9s"],
+                                  ["-c", PROGRAM, "--env=A=B=C"], ["-c", PROGRAM, "--", "--help"], ["-c", PROGRAM, "--", "--", "-x"]])  # fmt: skip
+def test_an_option_has_more_than_one_spelling(casemate: Casemate, args: list[str]) -> None:
+    ended = casemate.call(*TRUSTED, *args)
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, b"ran\n", "")
 
 
 def test_no_command_is_told_what_there_is(casemate: Casemate) -> None:

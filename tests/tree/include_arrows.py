@@ -46,9 +46,8 @@ GUEST = ["sys", "frame"]
 THIRD_PARTY: dict[str, list[str]] = {
     "tl/expected.hpp": ["base"],
     "fmt/": ["outcome", "engine", "apps"],
-    "openssl/": ["crypto"],
+    "nettle/": ["crypto"],
     "seccomp.h": ["tools", "jail"],
-    "CLI/": ["apps"],
     "boost/json": ["json"],
     "boost/asio": ["http"],
     "boost/beast": ["http"],

@@ -25,7 +25,7 @@ CLEAN = {
     "src/base/x.h": "#pragma once\n#include <sys/stat.h>\n\n#include <vector>\n",
     "src/json/x.cc": '#include "base/x.h"\n\n#include <vector>\n',
     "src/json/x_test.cc": '#include <gtest/gtest.h>\n\n#include "json/x.h"\n',
-    "apps/casemate/main.cc": '#include <CLI/CLI.hpp>\n\n#include "json/x.h"\n',
+    "apps/casemate/main.cc": '#include "json/x.h"\n',
     "docs/a.md": "[there](../src/base/x.h#L1) and [outside](https://example.com)\n",
 }
 
@@ -45,8 +45,7 @@ def test_a_clean_tree_passes(tmp_path: Path) -> None:
         ("src/engine/y.cc", '#include "http/x.h"\n', "engine may not include http/x.h"),
         ("apps/casemate-warden/main.cc", '#include "json/x.h"\n', "may not include json/x.h"),
         ("guest/init/main.cc", '#include "engine/x.h"\n', "guest may not include engine/x.h"),
-        ("src/json/y.cc", "#include <openssl/evp.h>\n", "stays behind crypto"),
-        ("src/engine/y.cc", "#include <CLI/CLI.hpp>\n", "stays behind apps"),
+        ("src/json/y.cc", "#include <nettle/sha2.h>\n", "stays behind crypto"),
         ("src/json/y.cc", "#include <gtest/gtest.h>\n", "stays behind tests"),
         ("src/json/y.cc", "#include <zlib.h>\n", "in no table"),
         ("src/odd/y.cc", "#include <vector>\n", "odd is in no row"),

@@ -1,0 +1,43 @@
+// What the tables are written with: rules by their usual shapes, and a table as a finished program.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+
+#include "jail/seccomp.h"
+#include "jail/seccomp_compile.h"
+
+namespace casemate::jail {
+
+constexpr Clause all_of(std::initializer_list<ArgumentTest> tests) {
+  Clause clause;
+  for (const ArgumentTest& test : tests) clause.tests.at(clause.count++) = test;
+  return clause;
+}
+
+constexpr std::uint32_t number_of(long number) { return static_cast<std::uint32_t>(number); }
+
+// Allowed when argument `index` is one of the values.
+constexpr Rule one_of(long number, std::uint8_t index, std::initializer_list<std::uint32_t> values,
+                      int otherwise) {
+  Rule rule{number_of(number), otherwise, {}};
+  for (const std::uint32_t value : values) rule.allow.push_back(all_of({{index, 0xffffffff, value}}));
+  return rule;
+}
+
+// Allowed when none of the bits is set in argument `index`.
+constexpr Rule without_bits(long number, std::uint8_t index, std::uint32_t bits, int otherwise) {
+  return Rule{number_of(number), otherwise, {all_of({{index, bits, 0}})}};
+}
+
+// A program made by the compiler as an array: first its length, then its instructions.
+template <Table (*make)()>
+constexpr auto frozen() {
+  std::array<sock_filter, compile(make()).size()> program{};
+  std::ranges::copy(compile(make()), program.begin());
+  return program;
+}
+
+}  // namespace casemate::jail
