@@ -37,7 +37,7 @@ std::uint64_t micros_between(Instant from, Instant to) {
 
 }  // namespace
 
-Result<void> Box::clone_init(const Plan& plan) {
+Result<void> Box::clone_init(const Plan& plan, const SourceTrees& trees) {
   // A plain clone and no fork(): the namespaces must be made with the process. The child runs on a
   // copy of this single thread and touches nothing of the C library that remembers its pid.
   int pidfd = -1;
@@ -59,7 +59,7 @@ Result<void> Box::clone_init(const Plan& plan) {
   if (pid < 0) return fail_errno("clone into new namespaces", clone_errno);
   if (pid == 0) {
     (void)::close(link_.get());
-    run_nest_init(plan);
+    run_nest_init(plan, trees);
   }
   init_ = sys::Fd(pidfd);
   init_pid_ = static_cast<int>(pid);
@@ -76,6 +76,7 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
   box->made_at_ = now();
 
   Plan plan;
+  SourceTrees trees;
   // Runs one step of the warden's own; on a failure the destructor of `box` undoes those before.
   const auto step = [&](Stage stage, auto action) {
     Result<void> done = fails_here(plan, stage) ? Result<void>(fail_errno("injected", EIO)) : action();
@@ -83,7 +84,10 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
     failure = SetupFailure{stage, done.error(), {}};
     return false;
   };
-  bool ok = step(Stage::kLeaseId, [&]() -> Result<void> { return fill_plan(host, spec, fds, slot, plan); });
+  bool ok = step(Stage::kLeaseId, [&]() -> Result<void> {
+    trees = TRY(find_sources(fds.image, fds.guest));
+    return fill_plan(host, spec, fds, slot, plan);
+  });
   // Looked at again, now that the plan knows what a test build asked for.
   ok = ok && step(Stage::kLeaseId, []() -> Result<void> { return {}; });
   ok = ok && step(Stage::kMakeGroups, [&]() -> Result<void> {
@@ -115,7 +119,7 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
          plan.devices_fd = devices.get();
          return {};
        });
-  ok = ok && step(Stage::kClone, [&] { return box->clone_init(plan); });
+  ok = ok && step(Stage::kClone, [&] { return box->clone_init(plan, trees); });
   child_end.reset();
   devices.reset();
   ok = ok && step(Stage::kWriteMaps, [&] { return write_id_maps(ids, box->init_pid_); });

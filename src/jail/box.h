@@ -77,7 +77,7 @@ class Box {
  private:
   explicit Box(const Host& host) : host_(host) {}
   // The nest's init, in new namespaces. Does not return in the child.
-  Result<void> clone_init(const Plan& plan);
+  Result<void> clone_init(const Plan& plan, const SourceTrees& trees);
   void on_link();
   void on_init_ended(Instant at);
   void check_limits(Instant at);

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
-#include <vector>
 
 #include "jail/devices.h"
 
@@ -19,36 +19,26 @@ Result<SourceTree> source_of(const sys::Fd& fd) {
   struct stat status {};
   if (::fstat(fd.get(), &status) < 0) return fail_errno("fstat");
   if (!S_ISDIR(status.st_mode)) return fail(ErrorCode::kInvalid, "an image must be a directory");
-  std::string path(4096, '\0');
+  SourceTree tree{{}, status.st_dev, status.st_ino};
   const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
-  const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
+  const ssize_t size = ::readlink(link.c_str(), tree.path.data(), tree.path.size());
   if (size < 0) return fail_errno("readlink");
-  path.resize(static_cast<std::size_t>(size));
-  return SourceTree{path, status.st_dev, status.st_ino};
+  if (static_cast<std::size_t>(size) == tree.path.size())
+    return fail(ErrorCode::kInvalid, "the path of an image is too long");
+  return tree;
 }
 
-// The two blocks of NUL-ended strings become argv and envp.
+// The two blocks of NUL-ended strings are all there.
 Result<void> place_strings(const frame::MakeBox& spec, Plan& plan) {
-  plan.strings.assign(spec.strings.data(), spec.strings.size());
-  std::size_t at = 0;
-  const auto take = [&](std::uint32_t count, std::vector<char*>& out) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::size_t end = plan.strings.find('\0', at);
-      if (end == std::string::npos) return false;
-      out.push_back(plan.strings.data() + at);
-      at = end + 1;
-    }
-    out.push_back(nullptr);
-    return true;
-  };
-  if (spec.argument_count == 0 || !take(spec.argument_count, plan.arguments) ||
-      !take(spec.environment_count, plan.environment)) {
+  const std::size_t wanted = std::size_t{spec.argument_count} + spec.environment_count;
+  const auto ends = static_cast<std::size_t>(std::count(spec.strings.begin(), spec.strings.end(), '\0'));
+  if (spec.argument_count == 0 || spec.argument_count > kArgumentsMax ||
+      spec.environment_count > kEnvironmentMax || ends < wanted) {
     return fail(ErrorCode::kInvalid, "the strings of a box are cut short");
   }
-  if (!wall_on(plan, Wall::kEnvironment)) {  // test builds: what the warden itself was started with
-    for (char** entry = ::environ; *entry != nullptr; ++entry)
-      plan.environment.insert(plan.environment.begin(), *entry);
-  }
+  plan.strings = spec.strings;
+  plan.argument_count = spec.argument_count;
+  plan.environment_count = spec.environment_count;
   return {};
 }
 
@@ -108,25 +98,27 @@ Result<void> fill_plan(const Host& host, const frame::MakeBox& spec, const BoxFd
   TRY(place_strings(spec, plan));
   plan.single_id = host.ids.single;
   plan.slot_id = host.ids.single || !wall_on(plan, Wall::kSlotId) ? 0 : slot;
-  plan.leaf_uid_map = plan.leaf_gid_map = "1000 " + std::to_string(plan.slot_id) + " 1";
+  frame::put_text(plan.leaf_map, "1000 " + std::to_string(plan.slot_id) + " 1");
   plan.landlock_abi = host.landlock;
   // userxattr: the overlay is made without privilege in the first user namespace. Linux 5.11.
-  plan.overlay_options = "lowerdir=guest:image,userxattr";
-  plan.layer_options =
+  frame::put_text(plan.overlay_options, "lowerdir=guest:image,userxattr");
+  const std::string sized =
       tmpfs_options(plan, spec.disk_max_bytes, spec.disk_inodes_max, Wall::kDiskLimit, Wall::kInodeLimit);
-  plan.shm_options =
-      tmpfs_options(plan, spec.disk_max_bytes, spec.disk_inodes_max, Wall::kDiskLimit, Wall::kInodeLimit) +
-      ",uid=" + std::to_string(plan.slot_id) + ",gid=" + std::to_string(plan.slot_id);
+  frame::put_text(plan.layer_options, sized);
+  const std::string id = std::to_string(plan.slot_id);
+  frame::put_text(plan.shm_options, sized + ",uid=" + id + ",gid=" + id);
   set_resource_limits(host, spec, plan);
   plan.affinity_count = (spec.cpus_milli + 999) / 1000;
   plan.affinity_first = host.instance + static_cast<std::uint32_t>(spec.header.box);
-  plan.image = TRY(source_of(fds.image));
-  plan.guest = TRY(source_of(fds.guest));
   plan.stdin_fd = fds.stdin_fd.get();
   plan.stdout_fd = fds.stdout_fd.get();
   plan.stderr_fd = fds.stderr_fd.get();
   plan.control_fd = fds.control.get();
   return {};
+}
+
+Result<SourceTrees> find_sources(const sys::Fd& image, const sys::Fd& guest) {
+  return SourceTrees{TRY(source_of(image)), TRY(source_of(guest))};
 }
 
 IdRange nest_ids(const Host& host, const Plan& plan) {

@@ -11,11 +11,13 @@
 
 namespace casemate::jail {
 
-// Fills everything but the descriptors that are made later (link, devices, task files). The plan points
-// into itself: it stays where it is. `fds` must outlive it.
-// Errors: invalid (a limit of zero, strings cut short, an image that is no directory), system.
+// Fills everything but the descriptors that are made later (link, devices, task files). `fds` must outlive
+// it. Errors: invalid (a limit of zero, strings cut short).
 Result<void> fill_plan(const Host& host, const frame::MakeBox& spec, const BoxFds& fds, std::uint32_t slot,
                        Plan& plan);
+
+// Where the two trees are. Errors: invalid (one is no directory, a path is too long), system.
+Result<SourceTrees> find_sources(const sys::Fd& image, const sys::Fd& guest);
 
 // The ids of the nest: the host's, but in a test build with that wall off.
 IdRange nest_ids(const Host& host, const Plan& plan);

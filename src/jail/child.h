@@ -10,7 +10,7 @@
 namespace casemate::jail {
 
 // The body of the nest's init. Never returns.
-[[noreturn]] void run_nest_init(const Plan& plan);
+[[noreturn]] void run_nest_init(const Plan& plan, const SourceTrees& trees);
 
 // The body of the guest's process, up to execve. Never returns.
 [[noreturn]] void become_guest(const Plan& plan);

@@ -58,10 +58,8 @@ void enter_leaf(const Plan& plan) {
   });
   step(plan, Stage::kLeafMaps, [&] {
     if (const int failed = write_self("/proc/self/setgroups", "deny"); failed != 0) return failed;
-    if (const int failed = write_self("/proc/self/uid_map", plan.leaf_uid_map.c_str()); failed != 0)
-      return failed;
-    if (const int failed = write_self("/proc/self/gid_map", plan.leaf_gid_map.c_str()); failed != 0)
-      return failed;
+    if (const int failed = write_self("/proc/self/uid_map", plan.leaf_map.data()); failed != 0) return failed;
+    if (const int failed = write_self("/proc/self/gid_map", plan.leaf_map.data()); failed != 0) return failed;
     return errno_of(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
   });
 }
@@ -121,6 +119,28 @@ int audit(const Plan& plan) {
   return 0;
 }
 
+// The errno; does not return when it succeeds.
+int execute(const Plan& plan) {
+  char* arguments[kArgumentsMax + 1] = {};
+  char* environment[kEnvironmentMax + 1] = {};
+  const char* at = plan.strings.data();
+  const auto take = [&at](char** out, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      out[i] = const_cast<char*>(at);
+      at += std::strlen(at) + 1;
+    }
+  };
+  take(arguments, plan.argument_count);
+  take(environment, plan.environment_count);
+  if (!wall_on(plan, Wall::kEnvironment)) {  // test builds: what the warden itself was started with as well
+    std::uint32_t count = plan.environment_count;
+    for (char** entry = ::environ; *entry != nullptr && count < kEnvironmentMax; ++entry)
+      environment[count++] = *entry;
+  }
+  ::execve(arguments[0], arguments, environment);
+  return errno;
+}
+
 }  // namespace
 
 void become_guest(const Plan& plan) {
@@ -161,10 +181,7 @@ void become_guest(const Plan& plan) {
     step(plan, Stage::kLandlock, [&] { return restrict_files(plan.landlock_abi); });
   step(plan, Stage::kAudit, [&] { return audit(plan); });
   if (wall_on(plan, Wall::kSeccomp)) step(plan, Stage::kSeccomp, [&] { return install(box_program()); });
-  step(plan, Stage::kExec, [&] {
-    ::execve(plan.arguments[0], plan.arguments.data(), plan.environment.data());
-    return errno;
-  });
+  step(plan, Stage::kExec, [&] { return execute(plan); });
   ::_exit(1);
 }
 

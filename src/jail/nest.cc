@@ -210,7 +210,7 @@ void setup_failed(const Plan& plan, Stage stage, int errno_value) {
   ::_exit(1);
 }
 
-void run_nest_init(const Plan& plan) {
+void run_nest_init(const Plan& plan, const SourceTrees& trees) {
   // Before anything else, and by itself: see BoxGroups::open_task_files.
   step(plan, Stage::kAttach, [&] {
     for (std::size_t i = 0; i < plan.task_file_count; ++i) {
@@ -228,7 +228,7 @@ void run_nest_init(const Plan& plan) {
   step(plan, Stage::kPrivateMounts,
        [] { return errno_of(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr)); });
   Sources sources;
-  step(plan, Stage::kOpenSources, [&] { return open_sources(plan, sources); });
+  step(plan, Stage::kOpenSources, [&] { return open_sources(trees, sources); });
   step(plan, Stage::kBecomeNestRoot, [&] {
     // In single-id mode setgroups is denied and there is only one id to be.
     if (!plan.single_id && ::setgroups(0, nullptr) < 0) return errno;

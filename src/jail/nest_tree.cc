@@ -37,7 +37,7 @@ const char* staging_directory() {
 }
 
 int open_source(const SourceTree& tree, int& fd) {
-  fd = ::open(tree.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  fd = ::open(tree.path.data(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return errno;
   struct stat status {};
   if (::fstat(fd, &status) < 0) return errno;
@@ -87,7 +87,7 @@ void mount_root(const Plan& plan, const Sources& sources) {
     // inodes that they share (an overlay has inodes of its own); and, since the names are relative,
     // learning where the host keeps the image
     return errno_of(::mount("overlay", "root", "overlay", MS_RDONLY | flags_if(plan, MS_NOSUID | MS_NODEV),
-                            plan.overlay_options.c_str()));
+                            plan.overlay_options.data()));
   });
 }
 
@@ -134,7 +134,7 @@ void mount_dev(const Plan& plan) {
   }
   step(plan, Stage::kMountShm, [&] {
     return errno_of(
-        ::mount("casemate", "root/dev/shm", "tmpfs", flags_if(plan, kQuiet), plan.shm_options.c_str()));
+        ::mount("casemate", "root/dev/shm", "tmpfs", flags_if(plan, kQuiet), plan.shm_options.data()));
   });
 }
 
@@ -148,7 +148,7 @@ int make_owned(const Plan& plan, const char* path, mode_t mode) {
 void mount_layer(const Plan& plan) {
   step(plan, Stage::kMountLayer, [&] {
     return errno_of(::mount("casemate", "root/vol", "tmpfs", flags_if(plan, MS_NOSUID | MS_NODEV),
-                            plan.layer_options.c_str()));
+                            plan.layer_options.data()));
   });
   step(plan, Stage::kMakeLayer, [&] {
     for (const char* path : {"root/vol/work", "root/vol/work/out", "root/vol/home", "root/vol/run"}) {
@@ -188,9 +188,9 @@ void enter_root(const Plan& plan) {
 
 }  // namespace
 
-int open_sources(const Plan& plan, Sources& sources) {
-  const int failed = open_source(plan.image, sources.image);
-  return failed != 0 ? failed : open_source(plan.guest, sources.guest);
+int open_sources(const SourceTrees& trees, Sources& sources) {
+  const int failed = open_source(trees.image, sources.image);
+  return failed != 0 ? failed : open_source(trees.guest, sources.guest);
 }
 
 void build_tree(const Plan& plan, const Sources& sources) {

@@ -13,7 +13,7 @@ struct Sources {
 
 // As the user that the warden is, before the change to the nest's root: whose directories they may be in.
 // 0 or the errno; ESTALE when what is there is not what the warden was given.
-int open_sources(const Plan& plan, Sources& sources);
+int open_sources(const SourceTrees& trees, Sources& sources);
 
 // As the nest's root: the root, /dev, the layer, /proc; pivots into it and lets go of the host's tree.
 // Closes the sources. Each step that fails is told over the link and ends the process.

@@ -1,5 +1,6 @@
 // The plan of one box: everything that the child needs after the clone, prepared by the warden as
-// plain values, so that nothing is allocated, locked or looked up there.
+// plain values, so that nothing is allocated, locked or looked up there. One flat value: a cold box inherits
+// it with the clone, a slot is sent it as a message.
 #pragma once
 
 #include <linux/filter.h>
@@ -7,9 +8,9 @@
 #include <sys/types.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
+#include <type_traits>
 
 #include "frame/warden.h"
 #include "jail/stage.h"
@@ -19,10 +20,19 @@ namespace casemate::jail {
 using frame::Wall;
 
 struct SourceTree {
-  std::string path;  // as the warden sees it; opened again in the new mount namespace
-  dev_t device = 0;  // and then compared with these, so that a renamed path is noticed
+  std::array<char, 4096> path{};  // as the warden sees it; opened again in the new mount namespace
+  dev_t device = 0;               // and then compared with these, so that a renamed path is noticed
   ino_t inode = 0;
 };
+
+// What a nest is built from; a slot finds it in its nest.
+struct SourceTrees {
+  SourceTree image;
+  SourceTree guest;
+};
+
+inline constexpr std::size_t kArgumentsMax = 64;
+inline constexpr std::size_t kEnvironmentMax = 64;
 
 struct ResourceLimit {
   int resource = 0;
@@ -40,16 +50,13 @@ struct Plan {
   // A /dev of the box's own, of devices.h; -1: the host's devices are bound.
   int devices_fd = -1;
 
-  SourceTree image;
-  SourceTree guest;
-  std::string overlay_options;
-  std::string layer_options;  // of the tmpfs at /vol
-  std::string shm_options;
+  std::array<char, 64> overlay_options{};
+  std::array<char, 128> layer_options{};  // of the tmpfs at /vol
+  std::array<char, 128> shm_options{};
 
   // Ids inside the nest. In single-id mode both are 0 and the second user-id wall is lost.
   uid_t slot_id = 1;
-  std::string leaf_uid_map;  // "1000 <slot_id> 1"
-  std::string leaf_gid_map;
+  std::array<char, 32> leaf_map{};  // "1000 <slot_id> 1", of user and group ids
 
   std::array<ResourceLimit, 16> resource_limits{};
   std::size_t resource_limit_count = 0;
@@ -58,13 +65,16 @@ struct Plan {
   std::uint32_t landlock_abi = 0;
   bool single_id = false;
 
-  std::vector<char*> arguments;    // point into `strings`; ended by nullptr
-  std::vector<char*> environment;  // likewise
-  std::string strings;
+  // First the arguments, then the environment, each ended by NUL.
+  std::array<char, frame::kStringsSize> strings{};
+  std::uint32_t argument_count = 0;     // at most kArgumentsMax
+  std::uint32_t environment_count = 0;  // at most kEnvironmentMax
 
   std::uint64_t walls_off = 0;  // looked at in test builds alone, see wall_on
   Stage fail_stage = Stage::kNone;
 };
+
+static_assert(std::is_trivially_copyable_v<Plan>);
 
 #ifdef CASEMATE_TEST_HOOKS
 inline bool wall_on(const Plan& plan, Wall wall) { return (plan.walls_off & frame::wall_bit(wall)) == 0; }
