@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "frame/warden.h"
 #include "jail/box.h"
+#include "jail/child.h"
 #include "jail/instance.h"
 
 namespace casemate {
@@ -52,17 +53,22 @@ class Warden {
   }
   bool on_peer();
   void make_box(const MakeBox& spec, std::vector<sys::Fd> fds);
+  void make_nest(const MakeNest& spec, std::vector<sys::Fd> fds);
+  void end_nest(std::uint64_t id, const std::string& why);
+  void on_nests(Instant at);
   void open_file(const OpenFile& request);
   void destroy_box(std::uint64_t id);
   void take_gone(const BoxGone& gone, std::uint32_t slot);
   void keep_undone(const BoxGone& gone);
   void report();
   jail::Box* box_of(std::uint64_t id);
+  jail::Nest* nest_of(std::uint64_t id);
   std::uint32_t free_slot() const;
 
   sys::Fd peer_;
   jail::Instance instance_;
   jail::Host host_;
+  std::vector<std::unique_ptr<jail::Nest>> nests_;  // outlive the boxes in them
   std::vector<std::unique_ptr<jail::Box>> boxes_;
   std::vector<BoxGone> undone_;            // of boxes that were never whole, until the peer asks
   std::vector<std::uint32_t> lost_slots_;  // of boxes that were not shown to be gone: never used again
@@ -102,9 +108,9 @@ bool Warden::prepare(bool single_id, bool no_cgroup) {
   Hello hello;
   hello.instance = host_.instance = instance_.number();
   hello.recovered_boxes = instance_.recovered_groups();
-  hello.landlock_abi = host_.landlock;
   hello.test_build = jail::kTestBuild ? 1 : 0;
   host_.no_cgroup = no_cgroup;
+  host_.landlock = hello.landlock_abi = jail::landlock_abi();
   const auto refuse = [&](const std::string& text) {
     put_text(hello.text, text);
     say(hello);
@@ -142,6 +148,13 @@ jail::Box* Warden::box_of(std::uint64_t id) {
   return nullptr;
 }
 
+jail::Nest* Warden::nest_of(std::uint64_t id) {
+  for (const auto& nest : nests_) {
+    if (nest->id() == id) return nest.get();
+  }
+  return nullptr;
+}
+
 std::uint32_t Warden::free_slot() const {
   const std::uint32_t count = host_.ids.single ? 1 : host_.ids.count;
   for (std::uint32_t slot = 1; slot <= count; ++slot) {
@@ -157,7 +170,10 @@ void Warden::make_box(const MakeBox& spec, std::vector<sys::Fd> fds) {
   failed.header.box = spec.header.box;
   failed.cause = EndCause::kSetupFailed;
   const std::uint32_t slot = free_slot();
-  if (fds.size() != 6 || slot == 0 || box_of(spec.header.box) != nullptr) {
+  jail::Nest* nest = spec.nest == 0 ? nullptr : nest_of(spec.nest);
+  const bool right =
+      spec.nest == 0 ? fds.size() == 6 : nest != nullptr && nest->has_zygote() && fds.size() == 4;
+  if (!right || slot == 0 || box_of(spec.header.box) != nullptr) {
     failed.stage = static_cast<std::uint32_t>(jail::Stage::kLeaseId);
     failed.errno_value = slot == 0 ? EAGAIN : EINVAL;
     put_text(failed.text, slot == 0 ? "every outside user id is in use or quarantined" : "a wrong request");
@@ -168,10 +184,16 @@ void Warden::make_box(const MakeBox& spec, std::vector<sys::Fd> fds) {
     if (box_of(spec.header.box) == nullptr) keep_undone(nothing);
     return say(failed);
   }
-  jail::BoxFds box_fds{std::move(fds[0]), std::move(fds[1]), std::move(fds[2]),
-                       std::move(fds[3]), std::move(fds[4]), std::move(fds[5])};
+  jail::BoxFds box_fds;
+  std::size_t at = 0;
+  if (nest == nullptr) {
+    box_fds.image = std::move(fds[at++]);
+    box_fds.guest = std::move(fds[at++]);
+  }
+  for (sys::Fd* fd : {&box_fds.stdin_fd, &box_fds.stdout_fd, &box_fds.stderr_fd, &box_fds.control})
+    *fd = std::move(fds[at++]);
   jail::SetupFailure failure;
-  auto box = jail::Box::make(host_, spec, std::move(box_fds), slot, failure);
+  auto box = jail::Box::make(host_, spec, std::move(box_fds), slot, nest, failure);
   if (box != nullptr) {
     boxes_.push_back(std::move(box));
     return;
@@ -183,6 +205,71 @@ void Warden::make_box(const MakeBox& spec, std::vector<sys::Fd> fds) {
   take_gone(failure.gone, slot);
   keep_undone(failure.gone);
   say(failed);
+}
+
+void Warden::make_nest(const MakeNest& spec, std::vector<sys::Fd> fds) {
+  NestEnded failed;
+  failed.header.box = spec.header.box;
+  failed.destroyed = 1;
+  if (fds.size() != 2 || box_of(spec.header.box) != nullptr || nest_of(spec.header.box) != nullptr) {
+    put_text(failed.text, "a wrong request");
+    return say(failed);
+  }
+  jail::SetupFailure failure;
+  auto nest = jail::Nest::make(host_, spec, {std::move(fds[0]), std::move(fds[1])}, failure);
+  if (nest != nullptr) {
+    nests_.push_back(std::move(nest));
+    return;
+  }
+  put_text(failed.text, std::string(jail::stage_text(static_cast<std::uint32_t>(failure.stage))) + ": " +
+                            failure.error.message);
+  failed.destroyed = failure.gone.destroyed;
+  quarantined_ = quarantined_ || failure.gone.destroyed == 0;
+  say(failed);
+}
+
+// With the boxes in it, each of which is told as any other that ended.
+void Warden::end_nest(std::uint64_t id, const std::string& why) {
+  NestEnded message;
+  message.header.box = id;
+  put_text(message.text, why);
+  const auto found =
+      std::find_if(nests_.begin(), nests_.end(), [&](const auto& one) { return one->id() == id; });
+  if (found == nests_.end()) return say(message);
+  for (const auto& box : boxes_) {
+    if (box->nest() != found->get() || box->dead()) continue;
+    box->end(EndCause::kLost);
+    const BoxGone gone = box->destroy(Deadline::in(kDestroyTime));
+    take_gone(gone, box->slot());
+    box->leave_nest(gone);
+  }
+  const BoxGone gone = (*found)->destroy(Deadline::in(kDestroyTime));
+  quarantined_ = quarantined_ || gone.destroyed == 0;
+  message.destroyed = gone.destroyed;
+  nests_.erase(found);
+  report();
+  say(message);
+}
+
+void Warden::on_nests(Instant at) {
+  for (const auto& nest : nests_) {
+    nest->on_events(at);
+    for (jail::NestEvent& event : nest->take_events()) {
+      for (const auto& box : boxes_) {
+        if (box->nest() == nest.get() && box->on_nest(event)) break;
+      }
+    }
+    if (const auto ready = nest->take_ready()) say(*ready);
+    if (const auto gone = nest->take_zygote_gone()) say(*gone);
+  }
+  for (std::size_t i = 0; i < nests_.size();) {
+    const auto why = nests_[i]->take_failure();
+    if (why) {
+      end_nest(nests_[i]->id(), *why);
+    } else {
+      ++i;
+    }
+  }
 }
 
 void Warden::open_file(const OpenFile& request) {
@@ -248,6 +335,30 @@ bool Warden::on_peer() {
       if (jail::Box* box = box_of(request->header.box)) box->end(request->cause);
       return true;
     }
+    case WardenType::kMakeNest: {
+      const auto spec = parse_message<MakeNest>(message->bytes);
+      if (!spec) return false;
+      make_nest(*spec, std::move(message->fds));
+      return true;
+    }
+    case WardenType::kEndNest: {
+      const auto request = parse_message<EndNest>(message->bytes);
+      if (!request) return false;
+      end_nest(request->header.box, "");
+      return true;
+    }
+    case WardenType::kStartBox: {
+      const auto request = parse_message<StartBox>(message->bytes);
+      if (!request) return false;
+      if (jail::Box* box = box_of(request->header.box)) (void)box->start(*request, now());  // it has ended
+      return true;
+    }
+    case WardenType::kFinishBox: {
+      const auto request = parse_message<FinishBox>(message->bytes);
+      if (!request) return false;
+      if (const jail::Box* box = box_of(request->header.box)) say(box->finish(now()));
+      return true;
+    }
     case WardenType::kOpenFile: {
       const auto request = parse_message<OpenFile>(message->bytes);
       if (!request) return false;
@@ -267,6 +378,7 @@ bool Warden::on_peer() {
 void Warden::report() {
   for (const auto& box : boxes_) {
     if (const auto started = box->take_started()) say(*started);
+    if (const auto parked = box->take_parked()) say(*parked);
     if (const auto ended = box->take_ended()) say(*ended);
   }
 }
@@ -276,13 +388,16 @@ void Warden::serve() {
   for (;;) {
     items.assign(1, pollfd{peer_.get(), POLLIN, 0});
     std::optional<Instant> next;
-    for (const auto& box : boxes_) {
-      box->watch(items);
-      if (const auto deadline = box->next_deadline()) next = next ? std::min(*next, *deadline) : *deadline;
-    }
+    const auto watch = [&](const auto& one) {
+      one->watch(items);
+      if (const auto deadline = one->next_deadline()) next = next ? std::min(*next, *deadline) : *deadline;
+    };
+    for (const auto& nest : nests_) watch(nest);
+    for (const auto& box : boxes_) watch(box);
     const int timeout = next ? Deadline::at(*next).poll_timeout_ms(now()) : -1;
     if (::poll(items.data(), items.size(), timeout) < 0 && errno != EINTR) break;
     const Instant at = now();
+    on_nests(at);
     for (const auto& box : boxes_) box->on_events(at);
     report();
     if (items.front().revents != 0 && !on_peer()) break;
@@ -291,6 +406,10 @@ void Warden::serve() {
     quarantined_ = quarantined_ || box->destroy(Deadline::in(kDestroyTime)).destroyed == 0;
   }
   boxes_.clear();
+  for (const auto& nest : nests_) {
+    quarantined_ = quarantined_ || nest->destroy(Deadline::in(kDestroyTime)).destroyed == 0;
+  }
+  nests_.clear();
   // What could not be shown to be gone keeps its record, and its number, for a later look.
   if (!quarantined_) instance_.release();
 }

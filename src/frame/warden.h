@@ -12,6 +12,14 @@
 //   kDestroyBox            ──▶          ◀── kBoxGone    (the death record)
 //
 // Between kBoxEnded and kDestroyBox no process of the box lives; its layer can be read.
+//
+// A nest has a zygote, from which the guests of its boxes are forked ahead of time:
+//   kMakeNest + descriptors ─▶          ◀── kNestReady, or kNestEnded
+//   kEndNest               ──▶          ◀── kNestEnded  (its boxes end with it)
+//   kMakeBox of a nest     ──▶          ◀── kBoxParked, or kBoxEnded
+//   kStartBox              ──▶          (the program has been sent: its time runs)
+//   kFinishBox             ──▶          ◀── kBoxFinished (what it used until now), later kBoxEnded
+// A zygote that ends is told by kZygoteGone: its boxes live on, and no more can be made.
 #pragma once
 
 #include <array>
@@ -36,11 +44,20 @@ enum class WardenType : std::uint32_t {
   kEndBox = 2,
   kOpenFile = 3,
   kDestroyBox = 4,
+  kMakeNest = 5,
+  kEndNest = 6,
+  kStartBox = 7,
+  kFinishBox = 8,
   kHello = 16,
   kBoxStarted = 17,
   kBoxEnded = 18,
   kFileOpened = 19,
   kBoxGone = 20,
+  kNestReady = 21,
+  kNestEnded = 22,
+  kZygoteGone = 23,
+  kBoxParked = 24,
+  kBoxFinished = 25,
 };
 
 // The walls and limits of the jail rung, as bits. Off only by a weakening or in a test build.
@@ -106,9 +123,11 @@ struct WardenHeader {
   std::uint64_t box = 0;  // the engine's number for the box; echoed
 };
 
-// Descriptors with it, in this order: image root, guest tree, stdin, stdout, stderr, control.
+// Descriptors with it, in this order: image root, guest tree, stdin, stdout, stderr, control. A box of a nest
+// has its trees from there: the last four alone.
 struct MakeBox {
   WardenHeader header{kWardenMagic, WardenType::kMakeBox, 0};
+  std::uint64_t nest = 0;  // 0: none, the box is made and started at once
   std::uint64_t memory_max_bytes = 0;
   std::uint64_t disk_max_bytes = 0;
   std::uint64_t disk_inodes_max = 0;
@@ -123,6 +142,30 @@ struct MakeBox {
   std::uint32_t fail_stage = 0;         // test builds only: this stage fails
   std::uint64_t walls_off = 0;          // test builds only
   std::array<char, kStringsSize> strings{};
+};
+
+// Descriptors with it: image root, guest tree. The strings are the zygote's.
+struct MakeNest {
+  WardenHeader header{kWardenMagic, WardenType::kMakeNest, 0};
+  std::uint64_t memory_max_bytes = 0;  // of the zygote and what it keeps
+  std::uint64_t ready_max_ms = 0;      // then it has failed
+  std::uint32_t argument_count = 0;
+  std::uint32_t environment_count = 0;
+  std::array<char, kStringsSize> strings{};
+};
+
+struct EndNest {
+  WardenHeader header{kWardenMagic, WardenType::kEndNest, 0};
+};
+
+struct StartBox {
+  WardenHeader header{kWardenMagic, WardenType::kStartBox, 0};
+  std::uint64_t wall_max_ms = 0;
+  std::uint64_t cpu_time_max_ms = 0;
+};
+
+struct FinishBox {
+  WardenHeader header{kWardenMagic, WardenType::kFinishBox, 0};
 };
 
 struct EndBox {
@@ -181,6 +224,45 @@ struct BoxEnded {
   std::uint32_t leftover_processes = 0;  // of the program's tree, ended with it
   std::uint32_t zero = 0;
   std::array<char, 256> text{};  // kSetupFailed: the step in words and what went wrong, one line
+};
+
+// The zygote has loaded what it was asked to, or the nest is not and will not be there.
+struct NestReady {
+  WardenHeader header{kWardenMagic, WardenType::kNestReady, 0};
+  std::uint64_t setup_us = 0;
+};
+struct NestEnded {
+  WardenHeader header{kWardenMagic, WardenType::kNestEnded, 0};
+  std::uint32_t destroyed = 0;  // shown to be gone, as for a box
+  std::uint32_t zero = 0;
+  std::array<char, 256> text{};  // why, in one line; empty when it was asked for
+};
+struct ZygoteGone {
+  WardenHeader header{kWardenMagic, WardenType::kZygoteGone, 0};
+};
+
+// All walls are up, the guest has rehearsed and waits for its program.
+struct BoxParked {
+  WardenHeader header{kWardenMagic, WardenType::kBoxParked, 0};
+  std::uint64_t walls_on = 0;
+  std::uint64_t setup_us = 0;
+  std::uint64_t memory_bytes = 0;  // charged to it now
+};
+
+// What a box used until now. Its processes may still be ending: the answer does not wait for that.
+struct BoxFinished {
+  WardenHeader header{kWardenMagic, WardenType::kBoxFinished, 0};
+  std::uint64_t wall_us = 0;
+  std::uint64_t cpu_us = 0;
+  std::uint64_t memory_peak_bytes = 0;
+  std::uint64_t disk_peak_bytes = 0;
+  std::uint64_t disk_free_bytes = 0;
+  std::uint64_t inodes_free = 0;
+  std::uint64_t oom_kills = 0;
+  std::uint64_t pids_refused = 0;
+  std::uint64_t pids_peak = 0;
+  std::uint32_t leftover_processes = 0;
+  std::uint32_t zero = 0;
 };
 
 struct FileOpened {

@@ -1,10 +1,8 @@
 #include "jail/box.h"
 
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -28,6 +26,8 @@ using frame::wall_bit;
 
 // CPU time is read at most this often and at least when it could first have been used up.
 constexpr milliseconds kCpuCheckFloor{10};
+// From the request to a parked box.
+constexpr milliseconds kMakeTime{20'000};
 constexpr int kWaitByPidfd = 3;  // P_PIDFD, linux/wait.h
 
 std::uint64_t micros_between(Instant from, Instant to) {
@@ -37,94 +37,42 @@ std::uint64_t micros_between(Instant from, Instant to) {
 
 }  // namespace
 
-Result<void> Box::clone_init(const Plan& plan, const SourceTrees& trees) {
-  // A plain clone and no fork(): the namespaces must be made with the process. The child runs on a
-  // copy of this single thread and touches nothing of the C library that remembers its pid.
-  int pidfd = -1;
-  clone_args arguments{};
-  arguments.flags = namespace_flags(plan) | CLONE_PIDFD;
-  arguments.exit_signal = SIGCHLD;
-  arguments.pidfd = static_cast<__u64>(reinterpret_cast<std::uintptr_t>(&pidfd));
-  // Born in its v2 group, since moving there later waits for a grace period of the kernel.
-  if (const int group = groups_.unified_fd(); group >= 0) {
-    arguments.flags |= CLONE_INTO_CGROUP;
-    arguments.cgroup = static_cast<__u64>(group);
-  }
-  // The copy must be dumpable until its maps are written, or /proc/PID belongs to root and newuidmap
-  // refuses; its change of user id makes it undumpable again.
-  (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-  const long pid = ::syscall(SYS_clone3, &arguments, sizeof(arguments));
-  const int clone_errno = errno;
-  if (pid != 0) (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  if (pid < 0) return fail_errno("clone into new namespaces", clone_errno);
-  if (pid == 0) {
-    (void)::close(link_.get());
-    run_nest_init(plan, trees);
-  }
-  init_ = sys::Fd(pidfd);
-  init_pid_ = static_cast<int>(pid);
-  user_namespace_ = TRY(sys::open_at(AT_FDCWD, "/proc/" + std::to_string(pid) + "/ns/user", O_RDONLY));
-  return {};
-}
-
 std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, BoxFds fds, std::uint32_t slot,
-                               SetupFailure& failure) {
+                               Nest* nest, SetupFailure& failure) {
   std::unique_ptr<Box> box(new Box(host));
+  box->nest_ = nest;
   box->id_ = spec.header.box;
   box->slot_ = slot;
   box->spec_ = spec;
   box->made_at_ = now();
 
   Plan plan;
-  SourceTrees trees;
-  // Runs one step of the warden's own; on a failure the destructor of `box` undoes those before.
-  const auto step = [&](Stage stage, auto action) {
-    Result<void> done = fails_here(plan, stage) ? Result<void>(fail_errno("injected", EIO)) : action();
-    if (done) return true;
-    failure = SetupFailure{stage, done.error(), {}};
-    return false;
-  };
-  bool ok = step(Stage::kLeaseId, [&]() -> Result<void> {
-    trees = TRY(find_sources(fds.image, fds.guest));
-    return fill_plan(host, spec, fds, slot, plan);
-  });
+  Steps steps(plan, failure);  // on a failure the box is destroyed, which undoes the steps before
+  steps.run(Stage::kLeaseId, [&] { return fill_plan(host, spec, fds, slot, plan); });
   // Looked at again, now that the plan knows what a test build asked for.
-  ok = ok && step(Stage::kLeaseId, []() -> Result<void> { return {}; });
-  ok = ok && step(Stage::kMakeGroups, [&]() -> Result<void> {
-         if (!host.no_cgroup)
-           box->groups_ = TRY(BoxGroups::create(host.cgroups, group_name(host.instance, box->id_)));
-         return {};
-       });
-  ok = ok && step(Stage::kSetLimits, [&]() -> Result<void> {
-         return box->groups_.set_limits({spec.memory_max_bytes, spec.pids_max, spec.cpus_milli,
+  steps.run(Stage::kLeaseId, []() -> Result<void> { return {}; });
+  steps.run(Stage::kMakeGroups, [&]() -> Result<void> {
+    if (!host.no_cgroup)
+      box->cell_.groups = TRY(BoxGroups::create(host.cgroups, group_name(host.instance, box->id_)));
+    return {};
+  });
+  steps.run(Stage::kSetLimits, [&] {
+    return box->cell_.groups.set_limits({spec.memory_max_bytes, spec.pids_max, spec.cpus_milli,
                                          wall_on(plan, Wall::kMemoryLimit), wall_on(plan, Wall::kPidsLimit),
                                          wall_on(plan, Wall::kCpuShare)});
-       });
-  const IdRange ids = nest_ids(host, plan);
+  });
   std::vector<sys::Fd> task_files;
-  sys::Fd child_end;
-  ok = ok && step(Stage::kMakeLink, [&]() -> Result<void> {
-         task_files = TRY(box->groups_.open_task_files());
-         for (const sys::Fd& file : task_files) plan.task_files.at(plan.task_file_count++) = file.get();
-         sys::Pair pair = TRY(sys::make_seqpacket_pair());
-         TRY(sys::set_nonblocking(pair.first));
-         box->link_ = std::move(pair.first);
-         child_end = std::move(pair.second);
-         plan.link = child_end.get();
-         return take_pipes(fds, ids, plan.slot_id);
-       });
-  sys::Fd devices;
-  ok = ok && step(Stage::kMakeDevices, [&]() -> Result<void> {
-         devices = TRY(own_devices(ids, plan));
-         plan.devices_fd = devices.get();
-         return {};
-       });
-  ok = ok && step(Stage::kClone, [&] { return box->clone_init(plan, trees); });
-  child_end.reset();
-  devices.reset();
-  ok = ok && step(Stage::kWriteMaps, [&] { return write_id_maps(ids, box->init_pid_); });
-  ok = ok && step(Stage::kSayMapped, [&] { return sys::send_message(box->link_, "m", {}); });
-  if (!ok) {
+  steps.run(Stage::kMakeLink, [&]() -> Result<void> {
+    task_files = TRY(box->cell_.groups.open_task_files());
+    for (const sys::Fd& file : task_files) plan.task_files.at(plan.task_file_count++) = file.get();
+    return take_pipes(fds, nest_ids(host, plan), plan.slot_id);
+  });
+  if (nest == nullptr) {
+    box->make_cold(plan, std::move(fds), steps);
+  } else {
+    box->make_in_nest(plan, std::move(fds), std::move(task_files), steps);
+  }
+  if (!steps.ok()) {
     box->on_link();  // a step of the init's that failed explains why one of ours did
     if (box->ended_.stage != 0) {
       const auto errno_value = static_cast<int>(box->ended_.errno_value);
@@ -133,26 +81,49 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
     failure.gone = box->destroy(Deadline::in(milliseconds{5000}));
     return nullptr;
   }
-  box->started_at_ = now();
-  box->next_cpu_check_ =
-      box->started_at_ + milliseconds(spec.cpu_time_max_ms) * 1000 / std::max(spec.cpus_milli, 1U);
-  box->walls_on_ = walls_on(host, plan);
   return box;
 }
 
+void Box::make_cold(const Plan& base, BoxFds fds, Steps& steps) {
+  Plan plan = base;
+  SourceTrees trees;
+  sys::Fd child_end, devices;
+  const IdRange ids = nest_ids(host_, plan);
+  steps.run(Stage::kMakeLink, [&]() -> Result<void> {
+    trees = TRY(find_sources(fds.image, fds.guest));
+    child_end = TRY(cell_.make_link());
+    plan.link = child_end.get();
+    return {};
+  });
+  steps.run(Stage::kMakeDevices, [&]() -> Result<void> {
+    devices = TRY(own_devices(ids, plan));
+    plan.devices_fd = devices.get();
+    return {};
+  });
+  steps.run(Stage::kClone, [&] { return cell_.clone_init(plan, trees); });
+  child_end.reset();
+  if (!steps.ok()) return;
+  cell_.map_ids(ids, steps);
+  started_at_ = now();
+  next_cpu_check_ = started_at_ + milliseconds(spec_.cpu_time_max_ms) * 1000 / std::max(spec_.cpus_milli, 1U);
+  walls_on_ = walls_on(host_, plan);
+}
+
 Box::~Box() {
-  if (init_) (void)destroy(Deadline::in(milliseconds{5000}));
+  if (cell_.init || making_) (void)destroy(Deadline::in(milliseconds{5000}));
 }
 
 void Box::watch(std::vector<pollfd>& items) const {
   if (dead_) return;
-  items.push_back({init_.get(), POLLIN, 0});
-  if (link_) items.push_back({link_.get(), POLLIN, 0});
-  if (const sys::Fd* event = groups_.oom_event()) items.push_back({event->get(), POLLIN, 0});
+  if (cell_.init) items.push_back({cell_.init.get(), POLLIN, 0});
+  if (cell_.link) items.push_back({cell_.link.get(), POLLIN, 0});
+  if (guest_link_) items.push_back({guest_link_.get(), POLLIN, 0});
+  if (const sys::Fd* event = cell_.groups.oom_event()) items.push_back({event->get(), POLLIN, 0});
 }
 
 std::optional<Instant> Box::next_deadline() const {
   if (dead_ || cause_) return std::nullopt;  // a killed box ends by itself: its pidfd tells
+  if (!running_) return guest_parked_ ? std::nullopt : std::optional(made_at_ + kMakeTime);
   return std::min(wall_end(), next_cpu_check_);
 }
 
@@ -161,58 +132,73 @@ Instant Box::wall_end() const {
   return off ? Instant::max() : started_at_ + milliseconds(spec_.wall_max_ms);
 }
 
-void Box::kill() const {
-  if (init_) (void)::syscall(SYS_pidfd_send_signal, init_.get(), SIGKILL, nullptr, 0);
-}
-
 void Box::end(EndCause cause) {
   if (dead_ || cause_) return;
   cause_ = cause;
-  kill();
+  cell_.kill();
+  // In a nest there may be no init yet to be ended, and then nothing has begun that could go on.
+  if (nest_ != nullptr && !cell_.init && init_nest_pid_ == 0) dead_ = true;
 }
 
 void Box::on_link() {
-  while (link_) {
-    auto message = sys::receive_message(link_, sizeof(LinkMessage));
+  while (cell_.link) {
+    auto message = sys::receive_message(cell_.link, sizeof(LinkMessage));
     if (!message) {
       // An init that ended with words of ours unread: told once, ahead of what it said.
       if (message.error().errno_value == ECONNRESET) continue;
-      if (message.error().errno_value != EAGAIN) link_.reset();  // a broken link: the pidfd tells the rest
+      if (message.error().errno_value != EAGAIN) cell_.link.reset();  // broken: the pidfd tells the rest
       return;
     }
-    if (message->bytes.size() != sizeof(LinkMessage)) {
-      link_.reset();
-      return;
-    }
-    LinkMessage link;
-    std::memcpy(&link, message->bytes.data(), sizeof(link));
-    switch (link.kind) {
-      case LinkMessage::Kind::kSetupFailed:
-        ended_.stage = link.stage;
-        ended_.errno_value = static_cast<std::uint32_t>(link.errno_value);
-        if (!cause_) cause_ = EndCause::kSetupFailed;
-        kill();
-        break;
-      case LinkMessage::Kind::kLayer:
-        if (message->fds.size() == 1) layer_ = std::move(message->fds.front());
-        break;
-      case LinkMessage::Kind::kInitReady: started_ = true; break;
-      case LinkMessage::Kind::kMainEnded: {
-        const sys::ExitStatus status = sys::exit_status_of(link.wait_status);
-        ended_.has_status = 1;
-        ended_.exit_code = static_cast<std::uint32_t>(status.code.value_or(0));
-        ended_.signal = static_cast<std::uint32_t>(status.signal.value_or(0));
-        ended_.leftover_processes = link.leftover;
-        break;
-      }
-    }
+    if (message->bytes.size() != sizeof(LinkMessage)) return cell_.link.reset();
+    LinkMessage said;
+    std::memcpy(&said, message->bytes.data(), sizeof(said));
+    take(said, std::move(message->fds));
   }
 }
 
+void Box::take(const LinkMessage& message, std::vector<sys::Fd> fds) {
+  switch (message.kind) {
+    case LinkMessage::Kind::kSetupFailed:
+      return fail_making(static_cast<Stage>(message.stage), message.errno_value);
+    case LinkMessage::Kind::kLayer:
+      if (fds.size() == 1) layer_ = std::move(fds.front());
+      if (nest_ != nullptr) ask_for_guest();
+      return;
+    case LinkMessage::Kind::kInitReady:
+      init_ready_ = true;
+      started_ = nest_ == nullptr;
+      return;
+    case LinkMessage::Kind::kMainEnded: return on_main_ended(message.wait_status, message.leftover != 0);
+    case LinkMessage::Kind::kParked: guest_parked_ = true; return;
+    default: return;  // what only a nest says
+  }
+}
+
+void Box::fail_making(Stage stage, int errno_value) {
+  if (ended_.stage == 0) {
+    ended_.stage = static_cast<std::uint32_t>(stage);
+    ended_.errno_value = static_cast<std::uint32_t>(errno_value);
+  }
+  end(EndCause::kSetupFailed);
+}
+
+void Box::on_main_ended(int wait_status, bool leftover) {
+  const sys::ExitStatus status = sys::exit_status_of(wait_status);
+  ended_.has_status = 1;
+  ended_.exit_code = static_cast<std::uint32_t>(status.code.value_or(0));
+  ended_.signal = static_cast<std::uint32_t>(status.signal.value_or(0));
+  ended_.leftover_processes = leftover ? 1 : 0;
+}
+
+std::uint64_t Box::cpu_us() const {
+  const std::uint64_t used = cell_.groups.cpu_us();
+  return used - std::min(used, cpu_base_us_);
+}
+
 void Box::fill_usage(Instant at) {
-  const GroupUsage usage = groups_.usage();
+  const GroupUsage usage = cell_.groups.usage();
   ended_.wall_us = micros_between(started_at_, at);
-  ended_.cpu_us = usage.cpu_us;
+  ended_.cpu_us = usage.cpu_us - std::min(usage.cpu_us, cpu_base_us_);
   ended_.memory_peak_bytes = usage.memory_peak_bytes;
   ended_.oom_kills = usage.oom_kills;
   ended_.pids_refused = usage.pids_refused;
@@ -226,20 +212,34 @@ void Box::fill_usage(Instant at) {
   }
 }
 
-void Box::on_init_ended(Instant at) {
+// A box of a nest is no child of ours: its init's pidfd is readable when it and all in its pid namespace have
+// ended (zap_pid_ns_processes), and the nest says when it was reaped.
+bool Box::init_has_ended(std::uint64_t& minor_faults) {
+  if (!cell_.init) return false;
+  if (nest_ != nullptr) {
+    const auto ended = sys::wait_readable(cell_.init, Deadline::in(milliseconds{0}));
+    minor_faults = guest_faults_;
+    return ended && *ended;
+  }
   siginfo_t info{};
   rusage used{};
   // The system call has a fifth argument that the library's waitid hides: what the tree used.
-  if (::syscall(SYS_waitid, kWaitByPidfd, init_.get(), &info, WEXITED | WNOHANG, &used) < 0 ||
+  if (::syscall(SYS_waitid, kWaitByPidfd, cell_.init.get(), &info, WEXITED | WNOHANG, &used) < 0 ||
       info.si_pid == 0) {
-    return;
+    return false;
   }
+  minor_faults = static_cast<std::uint64_t>(used.ru_minflt);
+  return true;
+}
+
+void Box::on_init_ended(Instant at) {
+  std::uint64_t minor_faults = 0;
+  if (!init_has_ended(minor_faults)) return;
   on_link();  // what it said before it ended
-  init_.reset();
-  init_pid_ = -1;
+  cell_.init.reset();
   dead_ = true;
   fill_usage(at);
-  ended_.minor_faults = static_cast<std::uint64_t>(used.ru_minflt);
+  ended_.minor_faults = minor_faults;
   if (cause_) {
     ended_.cause = *cause_;
   } else if (ended_.oom_kills > 0) {
@@ -251,11 +251,15 @@ void Box::on_init_ended(Instant at) {
 
 void Box::check_limits(Instant at) {
   if (dead_ || cause_ || ended_.has_status != 0) return;
+  if (!running_) {
+    if (!guest_parked_ && at >= made_at_ + kMakeTime) fail_making(Stage::kFork, ETIMEDOUT);
+    return;
+  }
   if (at >= wall_end()) return end(EndCause::kWall);
-  if (oom_seen_ && groups_.oom_kills() > 0) return end(EndCause::kMemory);
+  if (oom_seen_ && cell_.groups.oom_kills() > 0) return end(EndCause::kMemory);
   if (at >= next_cpu_check_) {
     const bool test_keeps_cpu = kTestBuild && (spec_.walls_off & wall_bit(Wall::kCpuTime)) != 0;
-    const std::uint64_t used_us = groups_.cpu_us();
+    const std::uint64_t used_us = cpu_us();
     const std::uint64_t most_us = spec_.cpu_time_max_ms * 1000;
     if (used_us >= most_us && !test_keeps_cpu) return end(EndCause::kCpuTime);
     // The earliest moment at which the rest can have been used, all processors busy.
@@ -269,7 +273,7 @@ void Box::check_limits(Instant at) {
 
 void Box::on_events(Instant at) {
   if (dead_) return;
-  if (const sys::Fd* event = groups_.oom_event()) {
+  if (const sys::Fd* event = cell_.groups.oom_event()) {
     eventfd_t count = 0;
     // The kernel could not free memory inside the box and is about to kill one process: the run is
     // over. The event comes before the kill is counted, so the count is looked at again soon.
@@ -279,6 +283,7 @@ void Box::on_events(Instant at) {
     }
   }
   on_link();
+  on_guest_link();
   on_init_ended(at);
   check_limits(at);
 }
@@ -326,7 +331,10 @@ int Box::open_file(const std::string& path, sys::Fd& file) const {
   const pid_t pid = ::fork();
   if (pid < 0) return errno;
   if (pid == 0) {
-    int result = ::setns(user_namespace_.get(), CLONE_NEWUSER) < 0 ? errno : 0;
+    int result =
+        ::setns((nest_ != nullptr ? nest_->user_namespace() : cell_.user_namespace).get(), CLONE_NEWUSER) < 0
+            ? errno
+            : 0;
     sys::Fd found;
     if (result == 0) {
       auto opened = open_here();
@@ -352,27 +360,25 @@ int Box::open_file(const std::string& path, sys::Fd& file) const {
 }
 
 frame::BoxGone Box::destroy(Deadline deadline) {
+  if (gone_) return *gone_;
   const Instant begun = now();
   frame::BoxGone gone;
   gone.header.box = id_;
-  if (init_) {
-    kill();
-    siginfo_t info{};
+  making_.reset();
+  guest_link_.reset();
+  if (cell_.init) {
+    cell_.kill();
     // The end of the init is the end of its pid namespace: the kernel lets it be reaped only when
     // every other process inside is gone. pid_namespaces(7).
-    auto ready = sys::wait_readable(init_, deadline);
-    if (ready && *ready &&
-        ::syscall(SYS_waitid, kWaitByPidfd, init_.get(), &info, WEXITED | WNOHANG, nullptr) == 0 &&
-        info.si_pid != 0) {
-      init_.reset();
-    }
+    std::uint64_t minor_faults = 0;
+    auto ready = sys::wait_readable(cell_.init, deadline);
+    if (ready && *ready && init_has_ended(minor_faults)) cell_.init.reset();
   }
-  gone.init_reaped = init_ ? 0 : 1;
-  const BoxGroups::End groups = groups_.end(deadline);
-  gone.groups_empty = groups.empty ? 1 : 0;
-  gone.groups_removed = groups.removed ? 1 : 0;
-  link_.reset();
-  user_namespace_.reset();
+  bool reaped = !cell_.init;
+  if (nest_ != nullptr && init_nest_pid_ != 0 && !init_reaped_ && !nest_->dead())
+    reaped = reaped && nest_->wait_reaped(init_nest_pid_, deadline);
+  gone.init_reaped = reaped ? 1 : 0;
+  cell_.end_groups(gone, deadline);
   layer_.reset();
   gone.layer_released = 1;
   gone.destroyed = gone.init_reaped & gone.groups_empty & gone.groups_removed & gone.layer_released;

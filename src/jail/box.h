@@ -1,4 +1,6 @@
-// One box as the warden sees it: made, watched, ended, its layer read, destroyed with proof.
+// One box as the warden sees it: made, watched, ended, its layer read, destroyed with proof. It is made
+// whole at once, or as a slot of a nest: then it parks, is started with the time that its run may take, and
+// is finished when its program says that it is done.
 //
 // One thread. The owner polls the descriptors of watch() and calls on_events() when one is readable
 // or next_deadline() has passed; every call returns at once but make() (some milliseconds of set-up)
@@ -15,40 +17,23 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "frame/warden.h"
-#include "jail/cgroup.h"
-#include "jail/child.h"
-#include "jail/instance.h"
-#include "jail/seccomp.h"
+#include "jail/cell.h"
+#include "jail/nest_host.h"
 #include "sys/fd.h"
 
 namespace casemate::jail {
-
-// What is the same for all boxes of a warden.
-struct Host {
-  std::uint32_t instance = 0;
-  CgroupLayout cgroups;
-  IdRange ids;
-  std::uint32_t landlock = landlock_abi();
-  bool no_cgroup = false;  // the weakening
-};
 
 // The descriptors that come with a MakeBox, in the order of the protocol.
 struct BoxFds {
   sys::Fd image, guest, stdin_fd, stdout_fd, stderr_fd, control;
 };
 
-// A step of set-up that failed before the warden was done, and what became of what had been made.
-struct SetupFailure {
-  Stage stage = Stage::kNone;
-  Error error;
-  frame::BoxGone gone;
-};
-
 class Box {
  public:
   // `slot` is the inside id of the guest, 1 to Host::ids.count, leased by the caller.
+  // `nest` is the one that the request names, or nullptr; it must outlive the box.
   static std::unique_ptr<Box> make(const Host& host, const frame::MakeBox& spec, BoxFds fds,
-                                   std::uint32_t slot, SetupFailure& failure);
+                                   std::uint32_t slot, Nest* nest, SetupFailure& failure);
   ~Box();
   Box(const Box&) = delete;
   Box& operator=(const Box&) = delete;
@@ -60,9 +45,19 @@ class Box {
   void watch(std::vector<pollfd>& items) const;
   std::optional<Instant> next_deadline() const;
 
-  // Takes what happened. Each of the two messages is handed out once, when its time has come.
+  // Takes what happened. Each of the messages is handed out once, when its time has come.
   void on_events(Instant at);
+  // Takes what the nest's init or the zygote said, if it is about this box. True then.
+  bool on_nest(NestEvent& event);
+  Nest* nest() const { return nest_; }
+  // The nest ended, and this box with it, as `gone` shows.
+  void leave_nest(const frame::BoxGone& gone);
+  // A parked box has been sent its program: its time runs from now on. False when it is not parked.
+  bool start(const frame::StartBox& message, Instant at);
+  // What a box that runs has used until now.
+  frame::BoxFinished finish(Instant at) const;
   std::optional<frame::BoxStarted> take_started();
+  std::optional<frame::BoxParked> take_parked();
   std::optional<frame::BoxEnded> take_ended();
 
   // Kills the box for this cause, unless it has ended or another cause came first.
@@ -76,26 +71,46 @@ class Box {
 
  private:
   explicit Box(const Host& host) : host_(host) {}
-  // The nest's init, in new namespaces. Does not return in the child.
-  Result<void> clone_init(const Plan& plan, const SourceTrees& trees);
+  void make_cold(const Plan& plan, BoxFds fds, Steps& steps);
+  void make_in_nest(const Plan& plan, BoxFds fds, std::vector<sys::Fd> task_files, Steps& steps);
   void on_link();
+  void on_guest_link();
+  void take(const LinkMessage& message, std::vector<sys::Fd> fds);
+  void on_slot_made(NestEvent& event);
+  void on_forked(NestEvent& event);
+  void ask_for_guest();
+  void fail_making(Stage stage, int errno_value);
   void on_init_ended(Instant at);
+  bool init_has_ended(std::uint64_t& minor_faults);
+  void on_main_ended(int wait_status, bool leftover);
   void check_limits(Instant at);
   void fill_usage(Instant at);
-  void kill() const;
+  std::uint64_t cpu_us() const;
   Instant wall_end() const;
 
   const Host& host_;
+  Nest* nest_ = nullptr;
   std::uint64_t id_ = 0;
   std::uint32_t slot_ = 0;
   frame::MakeBox spec_;
   // Destroyed bottom-up: the init is killed, then its groups are removed, then the layer is let go.
   sys::Fd layer_;
-  sys::Fd user_namespace_;
-  BoxGroups groups_;
-  sys::Fd link_;
-  sys::Fd init_;  // pidfd
-  int init_pid_ = -1;
+  Cell cell_;
+
+  // Of a box in a nest. What its guest is made with is kept until there is one.
+  struct Making {
+    SlotRequest request;
+    BoxFds fds;
+    std::vector<sys::Fd> task_files;
+    sys::Fd guest_end;
+  };
+  std::unique_ptr<Making> making_;
+  sys::Fd guest_link_;                          // to the guest, until it is parked
+  int init_nest_pid_ = 0, guest_nest_pid_ = 0;  // in the nest's namespace
+  bool init_ready_ = false, guest_parked_ = false, parked_taken_ = false, running_ = true;
+  bool init_reaped_ = false;
+  std::uint64_t cpu_base_us_ = 0;  // used before the run
+  std::uint64_t guest_faults_ = 0;
 
   Instant made_at_{};
   Instant started_at_{};
@@ -106,6 +121,7 @@ class Box {
   std::optional<frame::EndCause> cause_;
   frame::BoxEnded ended_;
   std::uint64_t walls_on_ = 0;
+  std::optional<frame::BoxGone> gone_;  // destroyed with its nest
 };
 
 }  // namespace casemate::jail

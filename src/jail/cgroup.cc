@@ -191,6 +191,31 @@ Result<std::vector<sys::Fd>> BoxGroups::open_task_files() const {
   return files;
 }
 
+Result<void> BoxGroups::attach(int pid) const {
+  for (const Group& group : groups_) {
+    if (group.v2) TRY(sys::write_file_at(group.directory.get(), "cgroup.procs", std::to_string(pid)));
+  }
+  return {};
+}
+
+void BoxGroups::forget_peaks() const {
+  const Group* memory = group_of(Controller::kMemory);
+  // v2 forgets per open file (Linux 6.12), which is of no use here; a peak is then "at most since the fork".
+  if (memory != nullptr && !memory->v2)
+    (void)sys::write_file_at(memory->directory.get(), "memory.max_usage_in_bytes", "0");
+}
+
+std::uint64_t BoxGroups::memory_now() const {
+  const Group* memory = group_of(Controller::kMemory);
+  if (memory == nullptr) return 0;
+  return read_number(memory->directory, memory->v2 ? "memory.current" : "memory.usage_in_bytes");
+}
+
+std::uint64_t BoxGroups::members() const {
+  const Group* pids = group_of(Controller::kPids);
+  return pids == nullptr ? 0 : read_number(pids->directory, "pids.current");
+}
+
 int BoxGroups::unified_fd() const {
   const Group* unified = group_of(Controller::kUnified);
   return unified == nullptr ? -1 : unified->directory.get();

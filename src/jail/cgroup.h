@@ -78,6 +78,15 @@ class BoxGroups {
   // period of the kernel (7 ms measured; kernel/cgroup/cgroup.c, cgroup_procs_write_start).
   Result<std::vector<sys::Fd>> open_task_files() const;
 
+  // Moves a process of a nest into the v2 groups; into the v1 groups it moves itself. Waits for a grace
+  // period of the kernel now and then. Errors: system.
+  Result<void> attach(int pid) const;
+  // What is charged from now on is this box's own: the peak begins again where the kernel can do that.
+  void forget_peaks() const;
+  std::uint64_t memory_now() const;
+  // Tasks that are in the groups.
+  std::uint64_t members() const;
+
   // An eventfd that becomes readable when the kernel runs out of memory inside. Absent on v2, where
   // memory.oom.group ends the box by itself. Owned by this.
   const sys::Fd* oom_event() const { return oom_event_ ? &oom_event_ : nullptr; }

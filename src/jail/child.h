@@ -1,6 +1,6 @@
-// What runs after the clone: the nest's init (PID 1 of the box's pid namespace) and, forked from it,
-// the process that becomes the guest. Here nothing allocates, locks, logs or throws; each step that
-// fails is told over the link as (stage, errno) and the process exits. See nest.cc for the order.
+// What runs after the clone: the init of a box or of a nest (PID 1 of its pid namespace) and, forked from
+// it, the process that becomes the guest or the zygote. Here nothing allocates, locks, logs or throws; each
+// step that fails is told over the link as (stage, errno) and the process exits. See nest.cc for the order.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,13 @@ namespace casemate::jail {
 // The body of the nest's init. Never returns.
 [[noreturn]] void run_nest_init(const Plan& plan, const SourceTrees& trees);
 
+// Gives up everything that a guest must not have, in an order that matters. Returns as the guest.
+void drop_to_guest(const Plan& plan);
 // The body of the guest's process, up to execve. Never returns.
 [[noreturn]] void become_guest(const Plan& plan);
+
+// Executes the plan's program with its environment. The errno; does not return when it succeeds.
+int execute(const Plan& plan);
 
 // Tells the warden and exits.
 [[noreturn]] void setup_failed(const Plan& plan, Stage stage, int errno_value);

@@ -119,7 +119,8 @@ int audit(const Plan& plan) {
   return 0;
 }
 
-// The errno; does not return when it succeeds.
+}  // namespace
+
 int execute(const Plan& plan) {
   char* arguments[kArgumentsMax + 1] = {};
   char* environment[kEnvironmentMax + 1] = {};
@@ -141,9 +142,7 @@ int execute(const Plan& plan) {
   return errno;
 }
 
-}  // namespace
-
-void become_guest(const Plan& plan) {
+void drop_to_guest(const Plan& plan) {
   // stops: the supervisor's terminal, and signals to its process group
   if (wall_on(plan, Wall::kNewSession)) step(plan, Stage::kNewSession, [] { return errno_of(::setsid()); });
   // Before the limits: where few open files are allowed there would be no room to place them.
@@ -173,6 +172,10 @@ void become_guest(const Plan& plan) {
     step(plan, Stage::kDropCapabilities,
          [&] { return drop_all_capabilities(wall_on(plan, Wall::kLeafUserNs)); });
   }
+  if (plan.role == Role::kSlot) {
+    // An execve would make it so: without it /proc/self belongs to somebody else.
+    step(plan, Stage::kDropCapabilities, [] { return errno_of(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); });
+  }
   if (wall_on(plan, Wall::kNoNewPrivs)) {
     step(plan, Stage::kNoNewPrivs, [] { return errno_of(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); });
   }
@@ -181,6 +184,10 @@ void become_guest(const Plan& plan) {
     step(plan, Stage::kLandlock, [&] { return restrict_files(plan.landlock_abi); });
   step(plan, Stage::kAudit, [&] { return audit(plan); });
   if (wall_on(plan, Wall::kSeccomp)) step(plan, Stage::kSeccomp, [&] { return install(box_program()); });
+}
+
+void become_guest(const Plan& plan) {
+  drop_to_guest(plan);
   step(plan, Stage::kExec, [&] { return execute(plan); });
   ::_exit(1);
 }

@@ -56,13 +56,13 @@ void move_tree(const Plan& plan, Stage stage, int from, const char* to) {
   });
 }
 
-// The root: the guest tree and the image as one read-only overlay of the box's own.
-void mount_root(const Plan& plan, const Sources& sources) {
+// Where roots are put together: the image and the guest tree, side by side.
+void mount_staging(const Plan& plan, const Sources& sources) {
   step(plan, Stage::kStage, [&] {
     const char* place = staging_directory();
     if (::mount("casemate", place, "tmpfs", kQuiet, "size=64k,nr_inodes=64,mode=0755") < 0) return errno;
     if (::chdir(place) < 0) return errno;
-    for (const char* name : {"image", "guest", "root", "upper", "work"}) {
+    for (const char* name : {"image", "guest", "dev", "root", "upper", "work"}) {
       if (::mkdir(name, 0755) < 0) return errno;
     }
     return 0;
@@ -71,6 +71,10 @@ void mount_root(const Plan& plan, const Sources& sources) {
   move_tree(plan, Stage::kBindGuest, sources.guest, "guest");
   (void)::close(sources.image);  // the host's tree: what is mounted now does not need them
   (void)::close(sources.guest);
+}
+
+// The root: the guest tree and the image as one read-only overlay of the box's own.
+void mount_root(const Plan& plan) {
   step(plan, Stage::kMountRoot, [&] {
     if (!wall_on(plan, Wall::kImageOverlay)) {  // test builds: the image itself, shared with others
       const int failed = bind("image", "root",
@@ -114,11 +118,12 @@ void mount_dev(const Plan& plan) {
       (void)::close(plan.devices_fd);
       return failed;
     }
+    if (plan.role == Role::kSlot) return bind("dev", "root/dev", 0);            // the nest's
     if (!wall_on(plan, Wall::kMinimalDev)) return bind("/dev", "root/dev", 0);  // test builds
     return errno_of(
         ::mount("casemate", "root/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "size=64k,nr_inodes=64,mode=0755"));
   });
-  if (wall_on(plan, Wall::kMinimalDev) && !ready_made) {
+  if (wall_on(plan, Wall::kMinimalDev) && !ready_made && plan.role != Role::kSlot) {
     bind_device(plan, "/dev/null", "root/dev/null");
     bind_device(plan, "/dev/zero", "root/dev/zero");
     bind_device(plan, "/dev/full", "root/dev/full");
@@ -132,6 +137,7 @@ void mount_dev(const Plan& plan) {
       return errno_of(::mkdir("root/dev/shm", 0755));
     });
   }
+  if (plan.role == Role::kNest) step(plan, Stage::kMountDev, [&] { return bind("root/dev", "dev", 0); });
   step(plan, Stage::kMountShm, [&] {
     return errno_of(
         ::mount("casemate", "root/dev/shm", "tmpfs", flags_if(plan, kQuiet), plan.shm_options.data()));
@@ -172,9 +178,9 @@ void mount_proc(const Plan& plan) {
 }
 
 // stops: `..`, open directories and mounts of the host's tree
-void enter_root(const Plan& plan) {
+void enter_root(const Plan& plan, const char* root) {
   step(plan, Stage::kPivotRoot, [&] {
-    if (::chdir("root") < 0) return errno;
+    if (::chdir(root) < 0) return errno;
     // test builds: the host's tree stays at hand, where Landlock lets nothing be written
     if (!wall_on(plan, Wall::kPivotRoot)) (void)bind("/", "run", 0);
     return errno_of(::syscall(SYS_pivot_root, ".", "."));
@@ -186,6 +192,17 @@ void enter_root(const Plan& plan) {
   });
 }
 
+void fill_root(const Plan& plan) {
+  mount_root(plan);
+  mount_dev(plan);
+  mount_layer(plan);
+  mount_proc(plan);
+  step_if(plan, Wall::kMinimalDev, Stage::kSealDev, [&] {
+    return errno_of(::mount(nullptr, "root/dev", nullptr,
+                            MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC, nullptr));
+  });
+}
+
 }  // namespace
 
 int open_sources(const SourceTrees& trees, Sources& sources) {
@@ -194,15 +211,22 @@ int open_sources(const SourceTrees& trees, Sources& sources) {
 }
 
 void build_tree(const Plan& plan, const Sources& sources) {
-  mount_root(plan, sources);
-  mount_dev(plan);
-  mount_layer(plan);
-  mount_proc(plan);
-  step_if(plan, Wall::kMinimalDev, Stage::kSealDev, [&] {
-    return errno_of(::mount(nullptr, "root/dev", nullptr,
-                            MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC, nullptr));
-  });
-  enter_root(plan);
+  mount_staging(plan, sources);
+  fill_root(plan);
+  enter_root(plan, "root");
+}
+
+void build_nest_tree(const Plan& plan, const Sources& sources) {
+  mount_staging(plan, sources);
+  fill_root(plan);
+  enter_root(plan, ".");
+}
+
+void build_slot_tree(const Plan& plan) {
+  // The zygote's root stays where it is, covered: the kernel gives a new /proc only to those who see one.
+  step(plan, Stage::kStage, [] { return errno_of(::chdir("/")); });
+  fill_root(plan);
+  enter_root(plan, "root");
 }
 
 }  // namespace casemate::jail

@@ -19,4 +19,11 @@ int open_sources(const SourceTrees& trees, Sources& sources);
 // Closes the sources. Each step that fails is told over the link and ends the process.
 void build_tree(const Plan& plan, const Sources& sources);
 
+// The tree of a nest: the zygote's root below /root, and beside it what the trees of slots are made from:
+// the image, the guest tree and, where slots do not get their own, the devices.
+void build_nest_tree(const Plan& plan, const Sources& sources);
+
+// The tree of a slot, as build_tree() makes it, from what the nest keeps. In a mount namespace of its own.
+void build_slot_tree(const Plan& plan);
+
 }  // namespace casemate::jail

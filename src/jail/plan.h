@@ -40,12 +40,21 @@ struct ResourceLimit {
   Wall wall{};
 };
 
+// What the process that has the plan becomes.
+enum class Role : std::uint32_t {
+  kBox,   // the init of a box that is made whole at once, and its guest by execve
+  kNest,  // the init of a nest: it starts a zygote and makes the inits of slots
+  kSlot,  // the init of a slot in a nest; its guest is forked from the zygote
+};
+
 struct Plan {
-  // Descriptors in the warden, inherited by the clone.
+  Role role = Role::kBox;
+  // Descriptors in the warden, inherited by the clone; of a slot, those that came with the plan.
   int link = -1;                    // seqpacket, to the warden
   std::array<int, 8> task_files{};  // the `tasks` of its v1 groups, open for writing
   std::size_t task_file_count = 0;
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control_fd = -1;
+  int zygote_fd = -1;  // of a nest: the zygote's own link to the warden
 
   // A /dev of the box's own, of devices.h; -1: the host's devices are bound.
   int devices_fd = -1;
@@ -88,19 +97,41 @@ constexpr bool fails_here(const Plan&, Stage) { return false; }
 inline constexpr bool kTestBuild = false;
 #endif
 
-// What the child tells the warden over the link.
+// What a child tells the warden over a link. From a nest's init, its zygote, a box's or slot's init and,
+// until it is parked, a slot's guest: all code of ours, before any code of a program's.
 struct LinkMessage {
   enum class Kind : std::uint32_t {
-    kSetupFailed = 1,  // stage, errno_value
-    kLayer = 2,        // the layer's directory comes with it
-    kMainEnded = 3,    // wait_status, leftover
-    kInitReady = 4,    // the init dropped its privilege and runs under its own filter
+    kSetupFailed = 1,    // stage, errno_value
+    kLayer = 2,          // the layer's directory comes with it: the tree is whole
+    kMainEnded = 3,      // wait_status, leftover
+    kInitReady = 4,      // the init dropped its privilege and runs under its own filter
+    kZygoteStarted = 5,  // the nest's init: pid of the zygote
+    kZygoteReady = 6,    // the zygote: it has loaded what it was asked to
+    kZygoteFailed = 7,   // the zygote: text says why
+    kSlotMade = 8,       // the nest's init: token, pid; a pidfd comes with it
+    kForked = 9,         // the zygote: token, pid; a pidfd comes with it; or errno_value
+    kParked = 10,        // the guest: it waits for its program
+    kReaped = 11,        // the nest's init: pid, wait_status, minor_faults
   };
   Kind kind{};
   std::uint32_t stage = 0;
   std::int32_t errno_value = 0;
   std::int32_t wait_status = 0;
   std::uint32_t leftover = 0;  // processes of the tree outlived the program
+  std::int32_t pid = 0;        // in the nest's pid namespace
+  std::uint64_t token = 0;     // of the request that this answers
+  std::uint64_t minor_faults = 0;
+  std::array<char, 160> text{};
 };
+
+// What the warden asks for a slot: of the nest's init an init in namespaces of its own, then of the zygote
+// a guest in them. Descriptors come with it, in this order.
+struct SlotRequest {
+  std::uint64_t token = 0;
+  Plan plan;
+  // To the nest's init:  link, stdout, stderr, the task files, and the devices if plan.devices_fd >= 0.
+  // To the zygote:       pidfd of the init, link, stdin, stdout, stderr, control, the task files.
+};
+static_assert(std::is_trivially_copyable_v<SlotRequest>);
 
 }  // namespace casemate::jail

@@ -67,7 +67,7 @@ Result<void> write_file_at(int directory, const std::string& path, std::string_v
 // Waits until `fd` can be read (or has ended). False at the deadline.
 Result<bool> wait_readable(const Fd& fd, Deadline deadline);
 
-inline constexpr std::size_t kMessageFdsMax = 8;
+inline constexpr std::size_t kMessageFdsMax = 16;
 
 struct Message {
   std::string bytes;
