@@ -22,6 +22,7 @@ enum class GuestType : std::uint16_t {
   kResult = 17,     // kMediaType, kText pairs: the value of the program's last expression
   kArtifact = 18,   // kPath, kName, kText (summary), kMediaType, kOrigin
   kException = 19,  // see ExceptionTag; sent once, before the runner exits
+  kDone = 20,       // kExitCode: all else is sent and flushed, the slot's process ends with this now
 };
 
 enum class Tag : std::uint16_t {

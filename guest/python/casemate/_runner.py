@@ -62,7 +62,7 @@ class _Source:
         return text
 
 
-class _FigureWatch:
+class FigureWatch:
     """Waits for matplotlib without importing it: an entry of sys.meta_path that never finds."""
 
     def find_spec(
@@ -82,7 +82,7 @@ class _FigureWatch:
 
 
 def main(root: str = "/vol", descriptor: int = 3) -> None:
-    """Runs one program. Raises SystemExit with its exit code unless that is 0."""
+    """A cold run of one program. Raises SystemExit with its exit code unless that is 0."""
     try:
         channel = _wire.Channel(descriptor)
         _streams.install(channel)
@@ -93,12 +93,19 @@ def main(root: str = "/vol", descriptor: int = 3) -> None:
     if request is None:
         raise SystemExit(NOT_STARTED)
     place = Place(root, request)
-    namespace = _prepare(place, request)
-    _wire.current, _wire.work = channel, place.work
+    execute(channel, place, prepare(channel, place, request))
+
+
+def execute(
+    channel: "_wire.Channel", place: "Place", namespace: "dict[str, Any]"
+) -> None:
+    """Runs the program to its end, short of the interpreter's: cold and in slots, this is the path.
+
+    Raises SystemExit with the exit code unless that is 0, or KeyboardInterrupt.
+    """
     run, evaluate = exec, eval
     try:
-        code, last = _program.load(request.source, place.program)
-        del request
+        code, last = _program.load(place.source, place.program)
         if code is not None:
             run(code, namespace)
         if last is not None:
@@ -128,15 +135,19 @@ def _guarded(act: "Callable[..., None]", *arguments: object) -> None:
         builtins.__dict__.update(theirs)
 
 
-def _prepare(place: "Place", request: "_request.Request") -> "dict[str, Any]":
+def prepare(
+    channel: "_wire.Channel", place: "Place", request: "_request.Request"
+) -> "dict[str, Any]":
     """Makes sys, os.environ and __main__ what a script finds; returns the namespace to run in."""
+    _wire.current, _wire.work = channel, place.work
     _write_program(place)
     sys.argv = [place.program, *map(os.fsdecode, request.arguments)]
     # A script finds its neighbours first. Its neighbours here are the input files.
     own = sys.path.pop(0)
     sys.path.insert(0, place.work)
     sys.path.append(own)
-    sys.meta_path.insert(0, _FigureWatch())  # type: ignore[arg-type]
+    if "matplotlib.backends.backend_agg" not in sys.modules:
+        sys.meta_path.insert(0, FigureWatch())  # type: ignore[arg-type]
     if request.memory_bytes:
         os.environ["CASEMATE_MEMORY_BYTES"] = str(request.memory_bytes)
     for entry in request.environment:

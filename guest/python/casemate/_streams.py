@@ -88,6 +88,7 @@ _channel: "Channel"
 _latest: "Optional[_Stream]" = None
 _pieces_left = _PIECES_MAX  # below 0, lines are held
 _texts: "tuple[TextIOWrapper, ...]" = ()
+_watched = False  # whether forks are told to us
 
 
 def _escape(error: "UnicodeError") -> "tuple[str | bytes, int]":
@@ -109,9 +110,13 @@ def _open(number: int, name: str, errors: str) -> "TextIOWrapper":
 
 
 def install(channel: "Channel") -> None:
-    """Replaces sys.stdout and sys.stderr. Once per process, before any byte was written."""
-    global _channel, _latest, _texts
+    """Replaces sys.stdout and sys.stderr, before any byte was written.
+
+    Once per process, but for a slot: its rehearsals have streams of their own first.
+    """
+    global _channel, _latest, _pieces_left, _texts, _watched
     _channel = channel
+    _pieces_left = _PIECES_MAX
     register_error("casemate.escape", _escape)
     sys.stdout = sys.__stdout__ = stdout = _open(STDOUT, "<stdout>", "casemate.escape")  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = stderr = _open(STDERR, "<stderr>", "backslashreplace")  # type: ignore[misc]
@@ -119,7 +124,20 @@ def install(channel: "Channel") -> None:
     # The reader starts with stdout, so a program that only prints sends no order at all.
     _latest = stdout.buffer  # type: ignore[assignment]
     # Before a fork, held text goes out, or both sides would write it.
-    os.register_at_fork(before=hold_lines, after_in_child=channel.forget)
+    if not _watched:
+        _watched = True
+        os.register_at_fork(before=hold_lines, after_in_child=_forget)
+
+
+def _forget() -> None:
+    _channel.forget()
+
+
+def forget() -> None:
+    """Undoes install(), for whoever gives up descriptors 1 and 2 and the channel next."""
+    global _texts
+    _channel.forget()
+    _texts = ()
 
 
 def hold_lines() -> None:

@@ -239,6 +239,18 @@ def built_package(python: str) -> pathlib.Path:
     return directory
 
 
+def environment(root: pathlib.Path) -> dict[str, str]:
+    """What a program finds, as the engine has it but for the places."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "HOME": str(root / "home"),
+        "TMPDIR": str(root / "tmp"),
+        "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": str(root / "tmp"),
+    }
+
+
 class Engine:
     """Runs programs, each in a fresh root, all removed by close()."""
 
@@ -255,6 +267,30 @@ class Engine:
                 stderr=subprocess.DEVNULL,
             )
             shutil.rmtree(root, ignore_errors=True)
+
+    def _start(
+        self,
+        root: pathlib.Path,
+        number: int,
+        flags: tuple[str, ...],
+        extra_path: Optional[str],
+    ) -> "subprocess.Popen[bytes]":
+        """The process of a run whose control socket is descriptor `number`."""
+        code = COMMAND.format(package=str(self._package), root=str(root))
+        if extra_path:
+            code = f"import sys; sys.path.append({extra_path!r}); " + code
+        # The shell moves the socket to 3 and leaves no other descriptor open.
+        move = "" if number == 3 else f"exec 3<&{number} {number}<&-; "
+        return subprocess.Popen(
+            ["/bin/sh", "-c", move + 'exec "$@"', "sh"]
+            + [self._python, "-I", "-B", *flags, "-c", code],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=root / "work",
+            env=environment(root),
+            pass_fds=(number,),
+        )
 
     def run(
         self,
@@ -285,41 +321,9 @@ class Engine:
             if raw is not None
             else request(data, files, arguments, environment, memory_bytes, name)
         )
-        code = COMMAND.format(package=str(self._package), root=str(root))
-        if extra_path:
-            code = f"import sys; sys.path.append({extra_path!r}); " + code
         ours, theirs = socket.socketpair()
         begin = time.monotonic()
-        # The shell moves the socket to 3 and leaves no other descriptor open.
-        number = theirs.fileno()
-        move = "" if number == 3 else f"exec 3<&{number} {number}<&-; "
-        process = subprocess.Popen(
-            [
-                "/bin/sh",
-                "-c",
-                move + 'exec "$@"',
-                "sh",
-                self._python,
-                "-I",
-                "-B",
-                *flags,
-                "-c",
-                code,
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=root / "work",
-            env={
-                "PATH": "/usr/bin:/bin",
-                "LANG": "C.UTF-8",
-                "HOME": str(root / "home"),
-                "TMPDIR": str(root / "tmp"),
-                "MPLBACKEND": "Agg",
-                "MPLCONFIGDIR": str(root / "tmp"),
-            },
-            pass_fds=(number,),
-        )
+        process = self._start(root, theirs.fileno(), flags, extra_path)
         theirs.close()
         outputs = _pump(process, ours, message, kill_when, begin + timeout)
         status = process.wait()
@@ -411,6 +415,16 @@ def _parse(control: bytes) -> "list[tuple[int, list[tuple[int, bytes]]]]":
     return parsed
 
 
+def new_engine() -> Engine:
+    """Cold runs; with CASEMATE_TEST_ENTRY=hot (or =warm) every test here runs its programs in slots."""
+    entry = os.environ.get("CASEMATE_TEST_ENTRY", "cold")
+    if entry == "cold":
+        return Engine()
+    from slots import SlotEngine
+
+    return SlotEngine(level=entry)
+
+
 class RunnerTest(unittest.TestCase):
     """A test case with an engine."""
 
@@ -418,7 +432,7 @@ class RunnerTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.engine = Engine()
+        cls.engine = new_engine()
 
     @classmethod
     def tearDownClass(cls) -> None:

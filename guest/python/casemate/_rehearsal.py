@@ -1,0 +1,126 @@
+"""Runs small programs as a slot runs the real one, so that the pages which that needs are private.
+
+After a fork all memory is shared with the zygote, and the first write to each page costs a copy. A
+rehearsal takes the production path with a socket pair for the engine and a pipe for the streams, then
+puts back what a program could see. Nothing here is a measurement: what is worth rehearsing was found
+by counting faults of programs that are not among these (tests/test_faults.py).
+"""
+
+import gc
+import os
+import sys
+from _contextvars import copy_context
+from _socket import socketpair
+
+from casemate import _rehearsed, _runner, _slot, _streams, _wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class _Before:
+    """What a rehearsal changes and a program could see, as it was."""
+
+    def __init__(self, root: str) -> None:
+        warnings = sys.modules["warnings"]
+        self._lists = [
+            (held, held[:])
+            for held in (sys.argv, sys.path, sys.meta_path, warnings.filters)
+        ]
+        self._argv = sys.argv
+        self._modules = sys.modules.copy()
+        self._importers = sys.path_importer_cache.copy()
+        self._environment = os.environ.get("CASEMATE_MEMORY_BYTES")
+        self._streams = (sys.stdout, sys.stderr)
+        self._reserve = _runner._RESERVE[:]
+        self._program = root + "/run/program.py"
+        self._has_run = os.path.isdir(root + "/run")
+
+    def restore(self) -> None:
+        """Puts it back. Raises nothing."""
+        sys.argv = self._argv
+        for held, content in self._lists:
+            held[:] = content
+        for changed, content in (
+            (sys.modules, self._modules),
+            (sys.path_importer_cache, self._importers),
+        ):
+            for name in [name for name in changed if name not in content]:
+                del changed[name]
+            changed.update(content)
+        if self._environment is None:
+            os.environ.pop("CASEMATE_MEMORY_BYTES", None)
+        else:
+            os.environ["CASEMATE_MEMORY_BYTES"] = self._environment
+        sys.stdout = sys.__stdout__ = self._streams[0]  # type: ignore[misc]
+        sys.stderr = sys.__stderr__ = self._streams[1]  # type: ignore[misc]
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            sys.__dict__.pop(name, None)
+        _runner._RESERVE[:] = self._reserve
+        _wire.current, _wire.work = None, "/vol/work"
+        if "linecache" in sys.modules:
+            sys.modules["linecache"].cache.clear()
+        try:
+            os.unlink(self._program)
+            if not self._has_run:
+                os.rmdir(os.path.dirname(self._program))
+        except OSError:
+            pass  # A zygote has no such place.
+
+
+def rehearse(root: str) -> None:
+    """In a slot: twice, since what the first time leaves decides where the second one writes."""
+    for _ in range(2):
+        _rehearse(root)
+    gc.collect()
+
+
+def warm_up() -> None:
+    """In the zygote, so that code is specialized and caches are filled once for all its slots."""
+    for _ in range(3):
+        _rehearse(os.devnull)
+
+
+def _rehearse(root: str) -> None:
+    before = _Before(root)
+    saved = os.dup(1), os.dup(2)
+    reading, writing = os.pipe()
+    engine, guest = socketpair()
+    try:
+        os.dup2(writing, 1, False)
+        os.dup2(writing, 2, False)
+        for source in _rehearsed.PROGRAMS:
+            engine.sendall(_request_of(source))
+            try:
+                # Of its own, for decimal's context is a context variable.
+                copy_context().run(
+                    _slot.live, guest.fileno(), root, _nothing, _nothing
+                )
+            except SystemExit:
+                pass
+    finally:
+        guest.detach()
+        _streams.forget()  # Closes that one.
+        os.dup2(saved[0], 1, False)
+        os.dup2(saved[1], 2, False)
+        for number in (*saved, reading, writing):
+            os.close(number)
+        engine.close()
+        before.restore()
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
+def _request_of(source: bytes) -> bytes:
+    program = _wire.field(_wire.TAG_BYTES, source)
+    start = _wire.number_field(_wire.TAG_NUMBER, 1 << 29)
+    return _frame(_wire.PROGRAM, program) + _frame(_wire.START, start)
+
+
+def _frame(kind: int, payload: bytes) -> bytes:
+    return (
+        len(payload).to_bytes(4, "little") + kind.to_bytes(4, "little") + payload
+    )

@@ -1,0 +1,31 @@
+"""Makes every random source of this process anew: forks of one zygote share what they had.
+
+What asks the kernel each time needs nothing: os.urandom, secrets, SystemRandom, uuid4, and numpy's
+default_rng(). The seed of str hashes is shared by all slots of a zygote, by design.
+"""
+
+import os
+import sys
+
+
+def reseed() -> None:
+    """After the fork, after the rehearsal, and once more when the program has come."""
+    modules = sys.modules
+    if "random" in modules:
+        modules["random"].seed()
+    if "numpy.random" in modules:
+        modules["numpy.random"].seed()
+    if "ssl" in modules:
+        # OpenSSL itself sees a fork by the process id, which is 1 in every slot.
+        modules["ssl"].RAND_add(os.urandom(32), 32.0)
+    if "tempfile" in modules:
+        modules["tempfile"]._name_sequence = None
+    if "multiprocessing.process" in modules:
+        process = modules["multiprocessing.process"]
+        key = process.AuthenticationString(os.urandom(32))
+        process.current_process()._config["authkey"] = key
+    if "logging" in modules:
+        # Not random, but as shared: the time since the start that log records tell.
+        logging = modules["logging"]
+        now = "time_ns" if isinstance(logging._startTime, int) else "time"
+        logging._startTime = getattr(modules["time"], now)()

@@ -1,0 +1,112 @@
+"""A slot: a child of the zygote in a finished box, which waits for one program, runs it and ends.
+
+From the arrival of the program on, the path is that of a cold run but for what the zygote and the
+time before have done already, and for the end (see _ending). Each page that is first written to then
+costs 20 microseconds or more; hence _rehearsal, which takes the same path before.
+"""
+
+import gc
+import os
+import sys
+from _imp import extension_suffixes
+from weakref import ref
+
+from casemate import _ending, _request, _reseed, _runner, _streams, _wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+ROOT = "/vol"  # tests have another
+_SUFFIXES = (".py", ".pyc", *extension_suffixes())
+
+_main = sys.modules["__main__"].__dict__  # that of -c
+# Names in sys.modules at the start of the zygote, and when it was done.
+_started: "set[str]" = set()
+preloaded: "set[str]" = set()
+
+
+def note_start() -> None:
+    """Called before the zygote imports anything for programs."""
+    _started.update(sys.modules)
+
+
+def note_preloaded() -> None:
+    """Called when it has imported all."""
+    preloaded.update(sys.modules)
+
+
+def live(
+    descriptor: int,
+    root: str,
+    park: "Callable[[], None]",
+    leave: "Callable[[int], None]",
+) -> None:
+    """Waits for one program, runs it, tells the engine and calls `leave` with the exit code.
+
+    Returns or raises instead where Python itself is to end the process, as it ends a cold run: by
+    the signal of KeyboardInterrupt, in forked children, and wherever _ending cannot do the same
+    for less. No DONE is sent then. `park` is called when all is ready for the program.
+    """
+    channel = _wire.Channel(descriptor)
+    _streams.install(channel)
+    # What is left for the collector is the program's alone; __main__ is to go with it.
+    gc.freeze()
+    clean_main()
+    park()
+    try:
+        request = _request.receive(descriptor, root + "/work")
+    except (_wire.ProtocolError, OSError) as error:
+        sys.stderr.write("casemate: the run could not be set up: %s\n" % error)
+        raise SystemExit(_runner.NOT_STARTED) from None
+    if request is None:
+        raise SystemExit(_runner.NOT_STARTED)
+    _reseed.reseed()
+    make_way(root + "/work")
+    place = _runner.Place(root, request)
+    namespace = _runner.prepare(channel, place, request)
+    alive = ref(namespace["__loader__"])
+    try:
+        _runner.execute(channel, place, namespace)
+        code = 0
+    except SystemExit as end:
+        code = _ending.status(end)
+        if code < 0:
+            raise
+    del namespace
+    _ending.end(channel, code, alive, leave)
+
+
+def clean_main() -> None:
+    """Puts a new __main__ in the place of that of -c, which a frame holds on to: the program's must
+    go where its objects go, at its end."""
+    module = type(sys)("__main__")
+    namespace = module.__dict__
+    for name in [name for name in _main if name.startswith("__")]:
+        namespace[name] = {} if name == "__annotations__" else _main[name]
+    sys.modules["__main__"] = module
+
+
+def make_way(work: str) -> None:
+    """Forgets preloaded modules whose names the program's own files have.
+
+    In a cold run the directory of the program comes first where modules are looked for. Modules that
+    are loaded keep what they imported.
+    """
+    try:
+        names = os.listdir(work)
+    except OSError:
+        return
+    for name in names:
+        stem = name.partition(".")[0]
+        if (
+            stem in preloaded
+            and stem not in _started
+            and (
+                name[len(stem) :] in _SUFFIXES
+                or os.path.exists(f"{work}/{name}/__init__.py")
+            )
+        ):
+            for known in [*sys.modules]:
+                if known == stem or known.startswith(stem + "."):
+                    del sys.modules[known]
