@@ -156,9 +156,30 @@ def guest_report_seeds() -> Iterator[tuple[str, bytes]]:
     yield "engine_type", frame(1, field(1, b"print(1)"))
 
 
+def imports_seeds() -> Iterator[tuple[str, bytes]]:
+    """Programs, well formed and not."""
+    yield "list", b"import os, numpy as np; import pandas as pd\n"
+    yield "from", b"from numpy.random import (\n    default_rng,\n)\n"
+    yield "relative", b"from .numpy import x\nfrom . import pandas\n"
+    yield "continued", b"from \\\r\n  pandas \\\n import DataFrame\r\n"
+    yield "indented", b"try:\n\timport numpy\nexcept ImportError: import pandas\n"
+    yield "comment", b"# import numpy 'it\nx = 1  # \"; import pandas\n"
+    yield "strings", b"x = 'import numpy\\'; import numpy'\ny = rb\"\\\"; import pandas\"\n"
+    yield "triple", b"'''\nimport numpy \"\"\"\n''' ; import pandas\n"
+    yield "f_string", b"print(f\"{x['import']:>{w}} {{\", f'{a!r}')\nimport scipy\n"
+    yield "open_triple", b'import numpy\n""" \nimport pandas\n'
+    yield "open_bracket", b"import numpy\nx = ((\nimport pandas\n"
+    yield "open_string", b"x = 'a\nimport numpy\n"
+    yield "close_brackets", b")]}import numpy\n)import pandas\n"
+    yield "backslash_at_end", b"import numpy\nx = 'a\\"
+    yield "byte_order_mark", b"\xef\xbb\xbfimport numpy\n"
+    yield "not_text", b"\0\xff\xfe import numpy\0\r\nimport\xc3\xa9 numpy"
+
+
 SEEDS = {
     "frame": frame_seeds,
     "guest_report": guest_report_seeds,
+    "imports": imports_seeds,
     "json": json_seeds,
     "manifest": manifest_seeds,
     "utf8": utf8_seeds,

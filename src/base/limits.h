@@ -39,4 +39,21 @@ inline constexpr std::uint32_t kInstancesMax = 1024;
 // Outside user ids that one instance may hand to boxes, the nest's own included.
 inline constexpr std::uint32_t kIdsPerInstance = 64;
 
+// What one pool of slots may know at once; its configuration stays at or below these.
+inline constexpr std::size_t kPoolClassesMax = 64;
+inline constexpr std::size_t kPoolNestsMax = 64;
+inline constexpr std::size_t kPoolSlotsMax = 1024;
+// Hot slots of one class, and so the checkouts whose times a class remembers.
+inline constexpr std::size_t kPoolTargetMax = 256;
+// Birth and death records kept for printing; the oldest goes first.
+inline constexpr std::size_t kPoolRecordsMax = 256;
+inline constexpr std::size_t kPoolRowsMax = 64;  // of one record
+inline constexpr std::size_t kPoolReasonMax = 512;
+inline constexpr std::size_t kPoolKeyMax = 1024;
+inline constexpr std::size_t kVolumeIdMax = 64;
+// Volumes of destroyed slots that are remembered; the oldest is forgotten first.
+inline constexpr std::size_t kDestroyedVolumesMax = 16384;
+// How far into a program its import statements are looked for. They stand at its top.
+inline constexpr std::size_t kImportScanMax = std::size_t{256} << 10;
+
 }  // namespace casemate
