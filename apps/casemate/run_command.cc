@@ -27,6 +27,10 @@ namespace casemate {
 namespace {
 
 constexpr std::size_t kStdinMax = 64 << 20;
+constexpr int kRepeatMax = 1'000'000;
+// Kept ready by --repeat: the next one is made while one runs.
+constexpr std::size_t kHotSlots = 2;
+constexpr milliseconds kSettleTime{30'000};
 
 // What the command line said, before it is checked.
 struct Options {
@@ -44,6 +48,7 @@ struct Options {
   std::vector<std::string> files, artifacts, environment;
   std::optional<std::string> out;
   std::optional<std::string> stdin_file;
+  std::string repeat = "1";
   bool json = false;
   bool quiet = false;
 #ifdef CASEMATE_TEST_HOOKS
@@ -104,6 +109,8 @@ Command command_of(Options& options) {
           {"--out", "DIR", "directory for products (casemate-out/RUN when there are any)", &options.out},
           {"--env", "NAME=VALUE", "for the program; may be given again", &options.environment},
           {"--stdin", "FILE", "what the program reads as its standard input", &options.stdin_file},
+          {"--repeat", "N", "run it so often, each time in a fresh box; with --json one document a line",
+           &options.repeat},
           {"--json", nullptr, "one JSON document on standard output, after the proof of teardown",
            &options.json},
           {"--quiet", nullptr, "nothing but the program's own output", &options.quiet},
@@ -303,14 +310,47 @@ constexpr const char* kWardenName = "casemate-warden-test";
 constexpr const char* kWardenName = "casemate-warden";
 #endif
 
-int run_request(engine::Request request, const Options& options) {
+Result<engine::Products> open_products(const Options& options, int number) {
+  const bool named = options.out.has_value();
+  std::string directory = named ? *options.out : "casemate-out/" + default_out_name();
+  if (options.repeat != "1") directory += "/" + std::to_string(number);
+  return engine::Products::open({directory, named, gib(1)});
+}
+
+// Each time in a fresh box, which is taken from a slot when one is ready. Ends with the first run that was
+// cancelled or that this host could not make; the exit code is the first that is not 0.
+int run_again_and_again(const engine::Request& request, const Options& options, int repeat,
+                        engine::Engine& engine, const engine::Image& image, RunOutput& output,
+                        const engine::Hooks& hooks) {
+  pool::PoolConfig config;
+  if (auto done = engine.use_slots(config, kHotSlots); !done) return usage_error(done.error());
+  int exit_code = 0;
+  int starts[3] = {};
+  for (int number = 1; number <= repeat; ++number) {
+    auto products = open_products(options, number);
+    if (!products) return usage_error(products.error());
+    outcome::Outcome result = engine.run(request, image, *products, hooks);
+    engine.settle(result, Deadline::in(kSettleTime));
+    ++starts[static_cast<int>(result.timing.start.value_or(outcome::Start::kCold))];
+    const outcome::Status status = result.ending.status;
+    const int code = output.finish(result);
+    if (exit_code == 0) exit_code = code;
+    if (status == outcome::Status::kCancelled || status == outcome::Status::kUnavailable) break;
+  }
+  if (!options.quiet && !options.json) {
+    std::fprintf(
+        stderr, "casemate run: %d hot, %d warm, %d cold\n", starts[static_cast<int>(outcome::Start::kHot)],
+        starts[static_cast<int>(outcome::Start::kWarm)], starts[static_cast<int>(outcome::Start::kCold)]);
+  }
+  return exit_code;
+}
+
+int run_request(const engine::Request& request, const Options& options, int repeat) {
   RunOutput output({options.json, options.quiet});
   if (const auto refusal = engine::floor_refusal(request)) {
     return output.finish(engine::refused_outcome(request, outcome::Reason::kIsolationUnavailable, *refusal));
   }
-  const bool named_out = options.out.has_value();
-  auto products = engine::Products::open(
-      {named_out ? *options.out : "casemate-out/" + default_out_name(), named_out, gib(1)});
+  auto products = open_products(options, 1);
   if (!products) return usage_error(products.error());
 
   const auto unavailable = [&](outcome::Reason reason, const Error& error) {
@@ -341,7 +381,9 @@ int run_request(engine::Request request, const Options& options) {
   hooks.cancel = &cancel;
   output.stop_at(cancel);
   hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
-  return output.finish(engine->run(request, {image->digest, image->rootfs()}, *products, hooks));
+  const engine::Image in{image->digest, image->rootfs()};
+  if (repeat == 1) return output.finish(engine->run(request, in, *products, hooks));
+  return run_again_and_again(request, options, repeat, *engine, in, output, hooks);
 }
 
 }  // namespace
@@ -349,9 +391,13 @@ int run_request(engine::Request request, const Options& options) {
 int run_command(int argc, char** argv) {
   Options options;
   if (const auto done = read_command(command_of(options), argc, argv)) return *done;
+  const auto repeat = parse_number<int>(options.repeat, "--repeat");
+  if (!repeat) return usage_error(repeat.error());
+  if (*repeat < 1 || *repeat > kRepeatMax)
+    return usage_error(fail(ErrorCode::kInvalid, "--repeat takes 1 to 1000000").value());
   auto request = make_request(options);
   if (!request) return usage_error(request.error());
-  return run_request(std::move(*request), options);
+  return run_request(*request, options, *repeat);
 }
 
 }  // namespace casemate

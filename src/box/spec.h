@@ -43,7 +43,15 @@ struct Weakenings {
   bool below_floor = false;  // a rung below what the request's trust asks for
 };
 
+struct NestSpec {
+  Bytes memory = gib(1);           // of the zygote and of what it keeps
+  milliseconds ready_max{30'000};  // then it has failed
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;
+};
+
 struct BoxSpec {
+  std::uint64_t nest = 0;  // the nest whose zygote forks its guest; 0: it is made and started at once
   Limits limits;
   std::vector<std::string> arguments;    // argv of the first program, a path in the image first
   std::vector<std::string> environment;  // NAME=VALUE, all of it: nothing is inherited

@@ -59,6 +59,25 @@ bool has_user_manager() {
          ::access(kSystemdRun, X_OK) == 0;
 }
 
+// First the arguments, then the environment, each ended by NUL.
+Result<void> put_strings(const std::vector<std::string>& arguments,
+                         const std::vector<std::string>& environment,
+                         std::array<char, frame::kStringsSize>& out) {
+  std::size_t at = 0;
+  for (const auto* list : {&arguments, &environment}) {
+    for (const std::string& text : *list) {
+      if (text.find('\0') != std::string::npos)
+        return fail(ErrorCode::kInvalid, "an argument has a NUL byte in it");
+      if (at + text.size() + 1 > out.size()) {
+        return fail(ErrorCode::kInvalid, "the box's own arguments and environment are too long");
+      }
+      std::memcpy(out.data() + at, text.data(), text.size());
+      at += text.size() + 1;  // the array is zero: the NUL is there
+    }
+  }
+  return {};
+}
+
 Error gone() { return Error{ErrorCode::kUnavailable, "the warden is gone", 0}; }
 
 }  // namespace
@@ -116,21 +135,11 @@ Result<void> WardenClient::make_box(std::uint64_t box, const BoxSpec& spec, cons
   message.fail_stage = spec.fail_stage;
   message.argument_count = static_cast<std::uint32_t>(spec.arguments.size());
   message.environment_count = static_cast<std::uint32_t>(spec.environment.size());
-  std::size_t at = 0;
-  for (const auto* list : {&spec.arguments, &spec.environment}) {
-    for (const std::string& text : *list) {
-      if (text.find('\0') != std::string::npos)
-        return fail(ErrorCode::kInvalid, "an argument has a NUL byte in it");
-      if (at + text.size() + 1 > message.strings.size()) {
-        return fail(ErrorCode::kInvalid, "the box's own arguments and environment are too long");
-      }
-      std::memcpy(message.strings.data() + at, text.data(), text.size());
-      at += text.size() + 1;  // the array is zero: the NUL is there
-    }
-  }
+  TRY(put_strings(spec.arguments, spec.environment, message.strings));
+  message.nest = spec.nest;
   const std::array<int, 6> fds = {ends.image,     ends.guest,     ends.stdin_fd,
                                   ends.stdout_fd, ends.stderr_fd, ends.control};
-  return tell(frame::bytes_of(message), fds);
+  return tell(frame::bytes_of(message), std::span(fds).subspan(spec.nest == 0 ? 0 : 2));
 }
 
 Result<void> WardenClient::tell(std::string_view message, std::span<const int> fds) {
@@ -146,25 +155,88 @@ Result<void> WardenClient::end_box(std::uint64_t box, frame::EndCause cause) {
   return tell(frame::bytes_of(message), {});
 }
 
-Result<WardenEvent> WardenClient::next() {
-  auto message = sys::receive_message(socket_, frame::kWardenMessageMax);
-  if (!message || message->end) return tl::unexpected<Error>(gone());
-  switch (TRY(frame::warden_type(message->bytes))) {
-    case frame::WardenType::kBoxStarted:
-      return WardenEvent(TRY(frame::parse_message<frame::BoxStarted>(message->bytes)));
-    case frame::WardenType::kBoxEnded:
-      return WardenEvent(TRY(frame::parse_message<frame::BoxEnded>(message->bytes)));
+Result<void> WardenClient::make_nest(std::uint64_t nest, const NestSpec& spec, int image, int guest) {
+  frame::MakeNest message;
+  message.header.box = nest;
+  message.memory_max_bytes = spec.memory.count;
+  message.ready_max_ms = static_cast<std::uint64_t>(spec.ready_max.count());
+  message.argument_count = static_cast<std::uint32_t>(spec.arguments.size());
+  message.environment_count = static_cast<std::uint32_t>(spec.environment.size());
+  TRY(put_strings(spec.arguments, spec.environment, message.strings));
+  const std::array<int, 2> fds = {image, guest};
+  return tell(frame::bytes_of(message), fds);
+}
+
+Result<void> WardenClient::end_nest(std::uint64_t nest) {
+  frame::EndNest message;
+  message.header.box = nest;
+  return tell(frame::bytes_of(message), {});
+}
+
+Result<void> WardenClient::start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time) {
+  frame::StartBox message;
+  message.header.box = box;
+  message.wall_max_ms = static_cast<std::uint64_t>(wall.count());
+  message.cpu_time_max_ms = static_cast<std::uint64_t>(cpu_time.count());
+  return tell(frame::bytes_of(message), {});
+}
+
+Result<void> WardenClient::finish_box(std::uint64_t box) {
+  frame::FinishBox message;
+  message.header.box = box;
+  return tell(frame::bytes_of(message), {});
+}
+
+Result<void> WardenClient::begin_destroy(std::uint64_t box) {
+  frame::DestroyBox message;
+  message.header.box = box;
+  return tell(frame::bytes_of(message), {});
+}
+
+Result<WardenEvent> WardenClient::event_of(const sys::Message& message) {
+  using frame::WardenType;
+  const auto as = [&]<typename T>(T) -> Result<WardenEvent> {
+    return WardenEvent(TRY(frame::parse_message<T>(message.bytes)));
+  };
+  switch (TRY(frame::warden_type(message.bytes))) {
+    case WardenType::kBoxStarted: return as(frame::BoxStarted{});
+    case WardenType::kBoxEnded: return as(frame::BoxEnded{});
+    case WardenType::kBoxGone: return as(frame::BoxGone{});
+    case WardenType::kBoxParked: return as(frame::BoxParked{});
+    case WardenType::kBoxFinished: return as(frame::BoxFinished{});
+    case WardenType::kNestReady: return as(frame::NestReady{});
+    case WardenType::kNestEnded: return as(frame::NestEnded{});
+    case WardenType::kZygoteGone: return as(frame::ZygoteGone{});
     default: return WardenEvent(std::monostate{});
   }
 }
 
+Result<WardenEvent> WardenClient::next() {
+  if (!events_.empty()) {
+    WardenEvent event = events_.front();
+    events_.pop_front();
+    return event;
+  }
+  auto message = sys::receive_message(socket_, frame::kWardenMessageMax);
+  if (!message || message->end) return tl::unexpected<Error>(gone());
+  return event_of(*message);
+}
+
+// About one box at a time: events of others that come first are kept.
 template <typename T>
-Result<T> WardenClient::await_answer(frame::WardenType type, Deadline deadline, std::vector<sys::Fd>& fds) {
+Result<T> WardenClient::await_answer(frame::WardenType type, std::uint64_t box, Deadline deadline,
+                                     std::vector<sys::Fd>& fds) {
   for (;;) {
     sys::Message message = TRY(await(deadline));
-    if (TRY(frame::warden_type(message.bytes)) != type) continue;  // an event that came first and is over
-    fds = std::move(message.fds);
-    return frame::parse_message<T>(message.bytes);
+    frame::WardenHeader header;
+    if (TRY(frame::warden_type(message.bytes)) == type) {
+      std::memcpy(&header, message.bytes.data(), sizeof(header));
+      if (header.box == box) {
+        fds = std::move(message.fds);
+        return frame::parse_message<T>(message.bytes);
+      }
+    }
+    events_.push_back(TRY(event_of(message)));
   }
 }
 
@@ -177,7 +249,8 @@ Result<sys::Fd> WardenClient::open_file(std::uint64_t box, const std::string& pa
   frame::put_text(request.path, path);
   TRY(tell(frame::bytes_of(request), {}));
   std::vector<sys::Fd> fds;
-  const auto answer = TRY(await_answer<frame::FileOpened>(frame::WardenType::kFileOpened, deadline, fds));
+  const auto answer =
+      TRY(await_answer<frame::FileOpened>(frame::WardenType::kFileOpened, box, deadline, fds));
   switch (answer.errno_value) {
     case 0: break;
     case ENOENT: return fail(ErrorCode::kNotFound, "there is no such file");
@@ -191,11 +264,9 @@ Result<sys::Fd> WardenClient::open_file(std::uint64_t box, const std::string& pa
 }
 
 Result<frame::BoxGone> WardenClient::destroy_box(std::uint64_t box, Deadline deadline) {
-  frame::DestroyBox request;
-  request.header.box = box;
-  TRY(tell(frame::bytes_of(request), {}));
+  TRY(begin_destroy(box));
   std::vector<sys::Fd> fds;
-  return await_answer<frame::BoxGone>(frame::WardenType::kBoxGone, deadline, fds);
+  return await_answer<frame::BoxGone>(frame::WardenType::kBoxGone, box, deadline, fds);
 }
 
 }  // namespace casemate::box

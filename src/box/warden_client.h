@@ -1,6 +1,7 @@
 // The engine's end of the warden's protocol: starts a private warden and talks to it.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <variant>
@@ -25,7 +26,10 @@ struct BoxEnds {
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control = -1;
 };
 
-using WardenEvent = std::variant<std::monostate, frame::BoxStarted, frame::BoxEnded>;
+// What a warden says by itself. Each names the box or the nest that it is about in its header.
+using WardenEvent =
+    std::variant<std::monostate, frame::BoxStarted, frame::BoxEnded, frame::BoxGone, frame::BoxParked,
+                 frame::BoxFinished, frame::NestReady, frame::NestEnded, frame::ZygoteGone>;
 
 // A private warden, one per engine. One thread. Its destructor closes the socket, which makes the
 // warden destroy every box and clean up, and waits for that.
@@ -51,8 +55,21 @@ class WardenClient {
 
   Result<void> make_box(std::uint64_t box, const BoxSpec& spec, const BoxEnds& ends);
   Result<void> end_box(std::uint64_t box, frame::EndCause cause);
-  // The next message, when the socket is readable. Errors: unavailable (the warden is gone).
+  // A zygote that loads `preload` and forks the guests of boxes that name the nest. kNestReady or kNestEnded
+  // follows. The directories are the caller's.
+  Result<void> make_nest(std::uint64_t nest, const NestSpec& spec, int image, int guest);
+  Result<void> end_nest(std::uint64_t nest);
+  // A parked box was sent its program. kBoxEnded follows, at the latest when its time is over.
+  Result<void> start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time);
+  // kBoxFinished follows.
+  Result<void> finish_box(std::uint64_t box);
+  // As destroy_box(), without waiting: kBoxGone follows.
+  Result<void> begin_destroy(std::uint64_t box);
+
+  // The next event, when has_events() or the socket is readable. Errors: unavailable (the warden is gone).
   Result<WardenEvent> next();
+  // Events came while an answer was waited for.
+  bool has_events() const { return !events_.empty(); }
   // A regular file of a box that has ended. Blocks until the answer or the deadline.
   // Errors: not_found, denied (a link, a pipe, …), unavailable, deadline.
   Result<sys::Fd> open_file(std::uint64_t box, const std::string& path, Deadline deadline);
@@ -63,13 +80,16 @@ class WardenClient {
       : options_(std::move(options)), socket_(std::move(socket)), child_(std::move(child)) {}
   Result<void> tell(std::string_view message, std::span<const int> fds);
   Result<sys::Message> await(Deadline deadline);
+  static Result<WardenEvent> event_of(const sys::Message& message);
   template <typename T>
-  Result<T> await_answer(frame::WardenType type, Deadline deadline, std::vector<sys::Fd>& fds);
+  Result<T> await_answer(frame::WardenType type, std::uint64_t box, Deadline deadline,
+                         std::vector<sys::Fd>& fds);
 
   WardenOptions options_;
   sys::Fd socket_;
   sys::Child child_;
   bool started_again_ = false;
+  std::deque<WardenEvent> events_;
 };
 
 }  // namespace casemate::box

@@ -32,4 +32,13 @@ std::vector<std::string> python_command() {
           "from casemate import _runner; _runner.main()"};
 }
 
+std::vector<std::string> zygote_command(const char* preload) {
+  std::vector<std::string> command = python_command();
+  command.back() =
+      "import sys; sys.path.insert(0, '/usr/lib/casemate/python'); "
+      "from casemate import _zygote; _zygote.main('" +
+      std::string(preload) + "', 3)()";
+  return command;
+}
+
 }  // namespace casemate::engine

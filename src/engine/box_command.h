@@ -11,6 +11,9 @@ namespace casemate::engine {
 // NAME=VALUE of every box, before what the request adds.
 std::vector<std::string> box_environment(const box::Limits& limits);
 
+// The zygote of a preload set ("bare", "numpy", "pandas"): descriptor 3 is its link.
+std::vector<std::string> zygote_command(const char* preload);
+
 // The Python runner: argv, with a path in the image first.
 std::vector<std::string> python_command();
 

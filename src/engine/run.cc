@@ -8,25 +8,13 @@
 // products are copied out of the dead box's layer, the box is destroyed, and the outcome is decided.
 #include "engine/run.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <array>
-#include <memory>
-#include <span>
+#include <utility>
 #include <vector>
 
-#include "base/limits.h"
 #include "crypto/random.h"
 #include "crypto/sha256.h"
-#include "engine/box_command.h"
-#include "engine/feed.h"
-#include "frame/frame.h"
+#include "engine/live_run.h"
 #include "outcome/decide.h"
-#include "outcome/guest_report.h"
 #include "outcome/report.h"
 
 namespace casemate::engine {
@@ -38,206 +26,9 @@ using outcome::Stream;
 
 constexpr milliseconds kHelloTime{20'000};
 constexpr milliseconds kAnswerTime{30'000};
-constexpr std::size_t kReadChunk = 64 << 10;
-// After the wall limit the warden has to kill and reap; past this it is taken for lost.
-constexpr milliseconds kWardenGrace{30'000};
 
 std::uint64_t ms_between(Instant from, Instant to) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(to - from).count());
-}
-
-// How much of each stream is kept. A test build can have this wall off: everything.
-Bytes capture_cap(const Request& request) {
-  const bool off = (request.walls_off & frame::wall_bit(frame::Wall::kOutputLimit)) != 0;
-  return off ? gib(1) : request.limits.output;
-}
-
-// Input for the program's stdin: nothing, or an unchangeable file in memory.
-Result<sys::Fd> make_stdin(const std::string& bytes) {
-  if (bytes.empty()) return sys::open_at(AT_FDCWD, "/dev/null", O_RDONLY);
-  sys::Fd memory(::memfd_create("stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory) return fail_errno("memfd_create");
-  TRY(sys::write_all(memory, bytes, Deadline::in(kAnswerTime)));
-  if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0) {
-    return fail_errno("seal the input");
-  }
-  return sys::open_at(AT_FDCWD, "/proc/self/fd/" + std::to_string(memory.get()), O_RDONLY);
-}
-
-// One run from the moment that its box is asked for until its end is known.
-class LiveRun {
- public:
-  LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
-          const Hooks& hooks)
-      : request_(request),
-        warden_(warden),
-        box_(box),
-        hooks_(hooks),
-        feed_(request, request.limits.memory),
-        capture_({capture_cap(request),
-                  [&products](Stream stream, std::string_view bytes) { products.spool(stream, bytes); }}) {}
-
-  Result<void> start(const Paths& paths, const Image& image);
-  // Until the box has ended. Errors: unavailable (the warden is lost), system.
-  Result<void> watch();
-  // Reads what is in the pipes now.
-  void drain();
-
-  const outcome::OutputCapture& capture() const { return capture_; }
-  const outcome::GuestReport& report() const { return report_; }
-  const frame::BoxEnded& ended() const { return *ended_; }
-  const std::optional<frame::BoxStarted>& started() const { return started_; }
-  Instant started_at() const { return started_at_; }
-
- private:
-  Result<void> on_warden();
-  void read_stream(Stream stream, sys::Fd& pipe, bool to_the_end);
-  void read_control(bool to_the_end);
-  Result<void> write_control();
-  Result<void> ask_end(frame::EndCause cause);
-  std::span<char> chunk() { return {chunk_.get(), kReadChunk}; }
-
-  const Request& request_;
-  box::WardenClient& warden_;
-  std::uint64_t box_;
-  const Hooks& hooks_;
-  RunnerFeed feed_;
-  outcome::OutputCapture capture_;
-  outcome::GuestReport report_;
-  frame::Reader frames_;
-  sys::Fd stdout_, stderr_, control_;
-  bool feeding_ = true;
-  bool asked_end_ = false;
-  Instant started_at_{};
-  std::optional<frame::BoxStarted> started_;
-  std::optional<frame::BoxEnded> ended_;
-  // Not cleared: what is read into it is all that is looked at, and clearing touches every page.
-  std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadChunk);
-};
-
-Result<void> LiveRun::start(const Paths& paths, const Image& image) {
-  const sys::Fd image_dir = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
-  const sys::Fd guest_dir = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
-  const sys::Fd input = TRY(make_stdin(request_.stdin_bytes));
-  sys::Pair out = TRY(sys::make_pipe());
-  sys::Pair err = TRY(sys::make_pipe());
-  sys::Pair control = TRY(sys::make_stream_pair());
-  for (const sys::Fd* fd : {&out.first, &err.first, &control.first}) TRY(sys::set_nonblocking(*fd));
-
-  box::BoxSpec spec;
-  spec.limits = request_.limits;
-  spec.arguments = python_command();
-  spec.environment = box_environment(request_.limits);
-  spec.walls_off = request_.walls_off;
-  spec.fail_stage = request_.fail_stage;
-  TRY(warden_.make_box(box_, spec,
-                       {image_dir.get(), guest_dir.get(), input.get(), out.second.get(), err.second.get(),
-                        control.second.get()}));
-  stdout_ = std::move(out.first);
-  stderr_ = std::move(err.first);
-  control_ = std::move(control.first);
-  started_at_ = now();
-  return {};
-}
-
-Result<void> LiveRun::ask_end(frame::EndCause cause) {
-  if (asked_end_) return {};
-  asked_end_ = true;
-  return warden_.end_box(box_, cause);
-}
-
-Result<void> LiveRun::on_warden() {
-  const box::WardenEvent event = TRY(warden_.next());
-  if (const auto* started = std::get_if<frame::BoxStarted>(&event)) {
-    started_ = *started;
-    started_at_ = now();
-  }
-  if (const auto* ended = std::get_if<frame::BoxEnded>(&event)) ended_ = *ended;
-  return {};
-}
-
-void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {
-  do {
-    const auto got = sys::read_some(pipe, chunk());
-    if (!got) {
-      if (got.error().errno_value != EAGAIN) pipe.reset();
-      return;
-    }
-    if (*got == 0) return pipe.reset();
-    const std::string_view bytes(chunk_.get(), *got);
-    capture_.feed(stream, bytes);
-    if (hooks_.on_output) hooks_.on_output(stream, bytes);
-  } while (to_the_end && !capture_.over_end());
-}
-
-void LiveRun::read_control(bool to_the_end) {
-  do {
-    const auto got = sys::read_some(control_, chunk());
-    if (!got) {
-      if (got.error().errno_value != EAGAIN) control_.reset();
-      return;
-    }
-    if (*got == 0) return control_.reset();
-    // A runner that breaks the protocol is not listened to any more; the run itself goes on.
-    if (!frames_.feed(std::string_view(chunk_.get(), *got))) return control_.reset();
-    frame::Frame frame;
-    for (;;) {
-      const auto whole = frames_.next(frame);
-      if (!whole) return control_.reset();
-      if (!*whole) break;
-      const auto order = report_.add(frame);
-      if (!order) return control_.reset();
-      if (*order) capture_.hint((*order)->stream, (*order)->total);
-    }
-  } while (to_the_end);
-}
-
-Result<void> LiveRun::write_control() {
-  const std::string_view bytes = TRY(feed_.pending());
-  if (bytes.empty()) {
-    feeding_ = false;
-    return {};
-  }
-  const ssize_t put = ::send(control_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (put >= 0) {
-    feed_.sent(static_cast<std::size_t>(put));
-  } else if (errno != EAGAIN && errno != EINTR) {
-    feeding_ = false;  // the box is gone or does not listen: its end tells
-  }
-  return {};
-}
-
-Result<void> LiveRun::watch() {
-  while (!ended_) {
-    std::array<pollfd, 5> items{};
-    items[0] = {warden_.socket().get(), POLLIN, 0};
-    items[1] = {stdout_ ? stdout_.get() : -1, POLLIN, 0};
-    items[2] = {stderr_ ? stderr_.get() : -1, POLLIN, 0};
-    items[3] = {control_ ? control_.get() : -1, static_cast<short>(feeding_ ? POLLIN | POLLOUT : POLLIN), 0};
-    items[4] = {hooks_.cancel != nullptr && !asked_end_ ? hooks_.cancel->get() : -1, POLLIN, 0};
-    const Deadline lost = Deadline::at(started_at_ + request_.limits.wall + kWardenGrace);
-    const int ready = ::poll(items.data(), items.size(), lost.poll_timeout_ms(now()));
-    if (ready < 0 && errno != EINTR) return fail_errno("poll");
-    if (ready == 0 && lost.passed(now()) && request_.walls_off == 0) {
-      return fail(ErrorCode::kUnavailable, "the warden does not end the box");
-    }
-    if (ready <= 0) continue;
-    if (items[1].revents != 0) read_stream(Stream::kStdout, stdout_, false);
-    if (items[2].revents != 0) read_stream(Stream::kStderr, stderr_, false);
-    if ((items[3].revents & ~POLLOUT) != 0) read_control(false);
-    if ((items[3].revents & POLLOUT) != 0 && control_ && feeding_) TRY(write_control());
-    if (items[0].revents != 0) TRY(on_warden());
-    if (items[4].revents != 0) TRY(ask_end(frame::EndCause::kCancelled));
-    if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));
-  }
-  drain();  // nobody is left who could write: what is in the pipes now is all that there will be
-  return {};
-}
-
-void LiveRun::drain() {
-  if (stdout_) read_stream(Stream::kStdout, stdout_, true);
-  if (stderr_) read_stream(Stream::kStderr, stderr_, true);
-  if (control_) read_control(true);
 }
 
 Outcome new_outcome(const Request& request) {
@@ -307,44 +98,117 @@ Result<Engine> Engine::start(const Paths& paths, const box::Weakenings& weakenin
 }
 
 Result<frame::Hello> Engine::host() {
-  if (!hello_) hello_ = TRY(warden_.hello(Deadline::in(kHelloTime)));
+  if (!hello_) hello_ = TRY(warden_->hello(Deadline::in(kHelloTime)));
   return *hello_;
+}
+
+Result<void> Engine::use_slots(const pool::PoolConfig& config, std::size_t hot) {
+  slots_.emplace(TRY(Slots::make(config, *warden_, *next_box_)));
+  hot_ = hot;
+  return {};
+}
+
+Result<void> Engine::prepare(const Request& request, const Image& image, std::size_t hot, Deadline deadline) {
+  if (!slots_) return fail(ErrorCode::kInternal, "slots are not in use");
+  const frame::Hello hello = TRY(host());
+  const pool::SlotClass slot_class = TRY(slots_->class_for(request, image, paths_, hello));
+  slots_->keep(slot_class, hot_);
+  const auto hot_now = [&] { return slots_->hot(slot_class); };
+  TRY(slots_->pump([&] { return hot_now() >= hot; }, deadline));
+  if (hot_now() >= hot) return {};
+  const Slots::Taken taken = slots_->take(slot_class, now());
+  const std::string& why = taken.reason;
+  if (taken.lease) slots_->ended(taken.lease->slot, now());
+  return fail(ErrorCode::kDeadline, "no hot slot is ready in time" + (why.empty() ? "" : ": " + why));
+}
+
+void Engine::settle(Outcome& result, Deadline deadline) {
+  if (!slots_ || result.teardown != outcome::TeardownVerdict::kPending) return;
+  const auto settled = [&] { return slots_->verdict(result.volume.id).has_value(); };
+  (void)slots_->pump(settled, deadline);  // a warden that is gone proves nothing
+  const auto gone = slots_->verdict(result.volume.id);
+  result.teardown =
+      gone && gone->destroyed ? outcome::TeardownVerdict::kDestroyed : outcome::TeardownVerdict::kQuarantined;
+  if (gone) result.usage.minor_faults = gone->minor_faults;
+}
+
+// A slot for the request, if there is one; else `cold` says why.
+std::optional<Lease> Engine::take_slot(const Request& request, const Image& image, std::string& cold) {
+  if (!slots_) return std::nullopt;
+  const auto hello = host();
+  if (!hello) return std::nullopt;  // the cold path says so
+  const auto slot_class = slots_->class_for(request, image, paths_, *hello);
+  if (!slot_class) {
+    cold = slot_class.error().message;
+    return std::nullopt;
+  }
+  slots_->keep(*slot_class, hot_);
+  // What is already said is read, so that a slot that has become ready is seen; nothing is waited for, and
+  // nothing begun that would compete with the run.
+  (void)slots_->read_events();
+  Slots::Taken taken = slots_->take(*slot_class, now());
+  cold = std::move(taken.reason);
+  return std::move(taken.lease);
 }
 
 Outcome Engine::run(const Request& request, const Image& image, Products& products, const Hooks& hooks) {
   const Instant asked_at = now();
+  std::string cold;
+  std::optional<Lease> lease = take_slot(request, image, cold);
+  const std::uint64_t box = lease ? lease->box : (*next_box_)++;
+  const auto others = [this](const box::WardenEvent& event) {
+    if (!slots_) return;
+    (void)slots_->on_event(event, now());
+    (void)slots_->act(now());  // a warden that is gone shows in this run
+  };
+  LiveRun run(request, *warden_, box, products, hooks, others);
   Outcome result = new_outcome(request);
   result.image_digest = image.digest;
+  result.volume.id = lease ? lease->volume : "vol_" + crypto::random_hex(8);
+  result.sandbox_id = "box_" + crypto::random_hex(8);
+  Run live{request, products, run, asked_at, box, std::nullopt};
+  Result<void> started{};
+  if (lease) {
+    live.slot = lease->slot;
+    result.timing.start = lease->level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
+    started = run.start_in(std::move(*lease));
+    slots_->started(*live.slot, now());
+  } else {
+    const bool known = hello_.has_value();
+    started = run.start(paths_, image);
+    const auto hello = host();
+    if (hello && !known && warden_->started_again()) started = run.start(paths_, image);
+    if (!hello && hello.error().code == ErrorCode::kDenied) {
+      Outcome refused = refused_outcome(request, Reason::kIsolationUnavailable, hello.error().message);
+      refused.image_digest = image.digest;
+      return refused;
+    }
+    if (!hello) {
+      result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
+      started = tl::unexpected<Error>(hello.error());
+    }
+  }
+  if (hello_) result.weakenings = weakenings_in_effect(request.weakenings, *hello_);
+  return follow(live, std::move(started), std::move(result));
+}
+
+// From the start of a run to its outcome.
+Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
+  const Request& request = live.request;
+  LiveRun& run = live.run;
   const auto finish = [&](const outcome::Observed& observed) {
+    if (live.slot) slots_->ended(*live.slot, now());
+    if (slots_) (void)slots_->act(now());  // a warden that is gone shows when the next run asks it
     if (result.program_sha256.empty()) result.program_sha256 = crypto::sha256_hex(request.program);
     result.ending = outcome::decide(observed);
     result.usage = observed.usage;
-    result.usage.occupied_ms = ms_between(asked_at, now());
+    result.usage.occupied_ms = ms_between(live.asked_at, now());
     result.report = outcome::make_report(result);
     return std::move(result);
   };
-  const std::uint64_t box = next_box_++;
-  LiveRun run(request, warden_, box, products, hooks);
-  const bool known = hello_.has_value();
-  auto started = run.start(paths_, image);
-  const auto hello = host();
-  if (hello && !known && warden_.started_again()) started = run.start(paths_, image);
-  if (!hello && hello.error().code != ErrorCode::kDenied) {
-    result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
-    return finish(lost(request, frame::EndCause::kSetupFailed, hello.error().message));
-  }
-  if (!hello) {
-    Outcome refused = refused_outcome(request, Reason::kIsolationUnavailable, hello.error().message);
-    refused.image_digest = image.digest;
-    return refused;
-  }
-  result.weakenings = weakenings_in_effect(request.weakenings, *hello);
-  result.sandbox_id = "box_" + crypto::random_hex(8);
-  result.volume.id = "vol_" + crypto::random_hex(8);
-  if (!started) {
-    return finish(lost(request, frame::EndCause::kSetupFailed, started.error().message));
-  }
-  // Here, since the box is being made meanwhile.
+  if (slots_ && !live.slot) (void)slots_->act(now());
+  if (!started) return finish(lost(request, frame::EndCause::kSetupFailed, started.error().message));
+  // Here, since the box is being made, or runs, meanwhile.
   result.program_sha256 = crypto::sha256_hex(request.program);
   if (auto watched = run.watch(); !watched) {
     run.drain();
@@ -365,18 +229,20 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
 
   const Instant ended_at = now();
   collect(
-      request, run, products,
-      [&](const std::string& path) { return warden_.open_file(box, path, Deadline::in(kAnswerTime)); },
+      request, run, live.products,
+      [&](const std::string& path) { return warden_->open_file(live.box, path, Deadline::in(kAnswerTime)); },
       result, observed);
   const Instant collected_at = now();
-  const auto gone = warden_.destroy_box(box, Deadline::in(kAnswerTime));
-  result.teardown = gone && gone->destroyed != 0 ? outcome::TeardownVerdict::kDestroyed
-                                                 : outcome::TeardownVerdict::kQuarantined;
-  result.timing.checkout_ms = ms_between(asked_at, run.started() ? run.started_at() : ended_at);
+  if (!live.slot) {
+    const auto gone = warden_->destroy_box(live.box, Deadline::in(kAnswerTime));
+    result.teardown = gone && gone->destroyed != 0 ? outcome::TeardownVerdict::kDestroyed
+                                                   : outcome::TeardownVerdict::kQuarantined;
+    if (run.started()) result.timing.start = outcome::Start::kCold;
+  }
+  result.timing.checkout_ms = ms_between(live.asked_at, run.started() ? run.started_at() : ended_at);
   result.timing.execution_ms = ended.wall_us / 1000;
   result.timing.artifact_ms = ms_between(ended_at, collected_at);
-  result.timing.teardown_ms = ms_between(collected_at, now());
-  if (run.started()) result.timing.start = outcome::Start::kCold;
+  result.timing.teardown_ms = live.slot ? 0 : ms_between(collected_at, now());
   return finish(observed);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "box/warden_client.h"
 #include "engine/products.h"
 #include "engine/request.h"
+#include "engine/slots.h"
 #include "outcome/capture.h"
 #include "outcome/outcome.h"
 
@@ -33,6 +35,8 @@ struct Hooks {
   const sys::Fd* cancel = nullptr;
 };
 
+class LiveRun;
+
 // One private warden, one run at a time. One thread.
 class Engine {
  public:
@@ -46,15 +50,42 @@ class Engine {
   // Runs the program to its end, collects its products into `products`, destroys the box and says
   // what happened, the proof of teardown included. Everything that goes wrong with the box or the
   // host is an outcome (unavailable), not an error.
+  // A run in a slot is over when its result is: its teardown is "pending" until settle().
   outcome::Outcome run(const Request& request, const Image& image, Products& products, const Hooks& hooks);
 
+  // From now on runs take slots from a pool, which makes them ahead of time: as many for each class of
+  // request as `hot` says. Errors: invalid (the configuration).
+  Result<void> use_slots(const pool::PoolConfig& config, std::size_t hot);
+  // Starts what the pool keeps for such a request and waits until that many slots are hot.
+  // Errors: denied (there are no slots for it: why), deadline, unavailable.
+  Result<void> prepare(const Request& request, const Image& image, std::size_t hot, Deadline deadline);
+  // Waits for the proof of a run's teardown and writes it into the outcome.
+  void settle(outcome::Outcome& result, Deadline deadline);
+  const Slots* slots() const { return slots_ ? &*slots_ : nullptr; }
+
  private:
-  Engine(Paths paths, box::WardenClient warden) : paths_(std::move(paths)), warden_(std::move(warden)) {}
+  Engine(Paths paths, box::WardenClient warden)
+      : paths_(std::move(paths)), warden_(std::make_unique<box::WardenClient>(std::move(warden))) {}
+
+  // What belongs to one run while it lasts.
+  struct Run {
+    const Request& request;
+    Products& products;
+    LiveRun& run;
+    Instant asked_at;
+    std::uint64_t box;
+    std::optional<pool::SlotId> slot;
+  };
+  std::optional<Lease> take_slot(const Request& request, const Image& image, std::string& cold);
+  outcome::Outcome follow(Run& live, Result<void> started, outcome::Outcome result);
 
   Paths paths_;
-  box::WardenClient warden_;
   std::optional<frame::Hello> hello_;
-  std::uint64_t next_box_ = 1;
+  // On the heap: the slots refer to it, and the engine moves.
+  std::unique_ptr<box::WardenClient> warden_;
+  std::unique_ptr<std::uint64_t> next_box_ = std::make_unique<std::uint64_t>(1);
+  std::optional<Slots> slots_;
+  std::size_t hot_ = 0;
 };
 
 // An outcome for a request that never ran.

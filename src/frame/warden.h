@@ -30,6 +30,7 @@
 #include <type_traits>
 
 #include "base/result.h"
+#include "frame/walls.h"
 
 namespace casemate::frame {
 
@@ -59,52 +60,6 @@ enum class WardenType : std::uint32_t {
   kBoxParked = 24,
   kBoxFinished = 25,
 };
-
-// The walls and limits of the jail rung, as bits. Off only by a weakening or in a test build.
-enum class Wall : std::uint32_t {
-  kNestIds,        // the nest's own range of outside user ids
-  kSlotId,         // the guest's user id differs from the nest's
-  kLeafUserNs,     // a user namespace of the guest's own, without rights over the rest
-  kUserNsLimit,    // no further user namespaces
-  kPidNs,          // sees and signals only its own processes
-  kNetNs,          // no route anywhere
-  kIpcNs,          // System V and POSIX queues of its own
-  kUtsNs,          // a host name of its own
-  kCgroupNs,       // does not see where its groups hang
-  kPivotRoot,      // the host's tree is unmounted
-  kImageReadOnly,  // the image cannot be written
-  kImageOverlay,   // its own inodes over the image: no watching or locking of others through it
-  kMountFlags,     // nosuid, nodev on every mount
-  kMinimalDev,     // five devices
-  kProcSubset,     // /proc shows the box's own processes and nothing else
-  kCapabilities,   // none, in all five sets, locked
-  kNoNewPrivs,     // set-id programs give nothing
-  kLandlock,       // file access again, decided elsewhere in the kernel
-  kSeccomp,        // the system-call table
-  kCloseFds,       // nothing inherited
-  kEnvironment,    // nothing inherited
-  kNewSession,     // no controlling terminal
-  kCoreLimit,      // no core dump, no piped handler
-  kFileSizeLimit,
-  kOpenFilesLimit,
-  kLockedMemoryLimit,
-  kMessageQueueLimit,
-  kSignalQueueLimit,
-  kPriorityLimit,
-  kStackLimit,
-  kMemoryLimit,
-  kPidsLimit,
-  kCpuShare,
-  kCpuTime,
-  kDiskLimit,
-  kInodeLimit,
-  kWallClock,
-  kKillTree,     // the end of the program is the end of its whole tree
-  kOutputLimit,  // the engine's
-  kOwnDevices,   // its own inodes for the five devices: no watching or locking of others through them
-  kCount,
-};
-inline constexpr std::uint64_t wall_bit(Wall wall) { return std::uint64_t{1} << static_cast<unsigned>(wall); }
 
 enum class EndCause : std::uint32_t {
   kProgram = 1,  // it ended by itself

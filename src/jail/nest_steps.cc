@@ -220,7 +220,7 @@ void reap(const Plan& plan, pid_t main_pid, int signals) {
   for (;;) {
     int status = 0;
     const pid_t pid = ::wait4(-1, &status, WNOHANG, nullptr);
-    if (pid == main_pid) {
+    if (pid > 0 && pid == main_pid) {
       LinkMessage message;
       message.kind = LinkMessage::Kind::kMainEnded;
       message.wait_status = status;

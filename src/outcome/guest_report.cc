@@ -74,6 +74,14 @@ Result<GuestMessage> parse_order(const std::vector<Field>& fields) {
   return GuestOrder{static_cast<Stream>(fields[0].bytes[0]), total};
 }
 
+Result<GuestMessage> parse_done(const std::vector<Field>& fields) {
+  if (fields.size() != 1 || tag_of(fields[0]) != Tag::kExitCode)
+    return invalid("an end without its exit code");
+  const std::uint64_t code = TRY(frame::parse_u64(fields[0].bytes));
+  if (code > 255) return invalid("an exit code that is none");
+  return GuestDone{static_cast<int>(code)};
+}
+
 Result<GuestMessage> parse_result(const std::vector<Field>& fields) {
   GuestResult result;
   if (fields.empty() || fields.size() % 2 != 0 || fields.size() / 2 > kResultFormsMax) {
@@ -228,12 +236,14 @@ Result<GuestMessage> parse_guest(const frame::Frame& frame) {
     case GuestType::kResult: return parse_result(fields);
     case GuestType::kArtifact: return parse_artifact(fields);
     case GuestType::kException: return parse_exception(fields);
+    case GuestType::kDone: return parse_done(fields);
     default: return invalid("a frame of a type that is not its to send");
   }
 }
 
 Result<std::optional<GuestOrder>> GuestReport::add(const frame::Frame& frame) {
   if (broken_) return invalid("more on a channel that is broken");
+  if (done_) return invalid("more after the end");
   broken_ = true;  // until this frame is in
   bytes_ += frame::kHeaderSize + frame.payload.size();
   if (bytes_ > kControlBytesMax.count) {
@@ -251,6 +261,8 @@ Result<std::optional<GuestOrder>> GuestReport::add(const frame::Frame& frame) {
     } else {
       artifacts_.push_back(std::move(*artifact));
     }
+  } else if (const auto* done = std::get_if<GuestDone>(&message)) {
+    done_ = *done;
   } else {
     if (exception_) return invalid("a second exception");
     exception_ = std::move(std::get<GuestException>(message));

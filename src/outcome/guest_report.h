@@ -49,7 +49,12 @@ struct GuestException {
   std::optional<int> exit_code;    // that the runner says it will exit with
 };
 
-using GuestMessage = std::variant<GuestOrder, GuestResult, GuestArtifact, GuestException>;
+// kDone: what the program is about to exit with.
+struct GuestDone {
+  int exit_code = 0;  // 0 to 255
+};
+
+using GuestMessage = std::variant<GuestOrder, GuestResult, GuestArtifact, GuestException, GuestDone>;
 
 // Reads one frame from a runner.
 // Errors: invalid (an unknown type; a field that is unknown, missing, repeated or misplaced; a number
@@ -71,11 +76,14 @@ class GuestReport {
   // At most kArtifactsMax; the first ones.
   const std::vector<GuestArtifact>& artifacts() const { return artifacts_; }
   std::uint64_t artifacts_left_out() const { return artifacts_left_out_; }
+  // Said last: nothing of the program's is to come. What comes after it is an error.
+  const std::optional<GuestDone>& done() const { return done_; }
   bool broken() const { return broken_; }
 
  private:
   std::optional<GuestException> exception_;
   std::optional<GuestResult> result_;
+  std::optional<GuestDone> done_;
   std::vector<GuestArtifact> artifacts_;
   std::uint64_t artifacts_left_out_ = 0;
   std::uint64_t bytes_ = 0;

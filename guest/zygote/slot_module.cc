@@ -1,0 +1,160 @@
+// _casemate_slot: what a zygote does between two forks, in C and not in Python, and the walls of a slot.
+//
+// serve() waits for a request of the warden's, which comes with a pidfd of a slot's init. A short-lived
+// process that shares the zygote's memory (vfork) enters the namespaces of that init and forks there: the
+// fork copies the memory once, and the guest's parent, when the short-lived one has ended, is the nest's
+// init. The guest waits for the word that it has been moved into its groups, gives up everything, by the same
+// code as the guest of a box that is made at once, and returns to Python. The fork is glibc's, so that the
+// C library of the guest knows its thread's number and runs the handlers for it.
+//
+// Built for the limited API of Python 3.9, so that one file serves every image.
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x03090000
+#include <Python.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "jail/child.h"
+#include "jail/nest_steps.h"
+#include "jail/plan.h"
+#include "jail/step.h"
+
+namespace {
+
+using namespace casemate;
+using namespace casemate::jail;
+
+constexpr std::size_t kTouchedStack = 96 << 10;
+int guest_link = -1;  // of a guest, until it is parked
+
+// Enters the slot and forks the guest there. In the guest returns 0; in the zygote 1, or -1 when the guest
+// could not be made, which the warden has been told.
+int fork_into(const SlotRequest& request, int link, int init) {
+  const int flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  const pid_t between = ::vfork();
+  if (between == 0) {
+    LinkMessage message;
+    message.kind = LinkMessage::Kind::kForked;
+    message.token = request.token;
+    if (::setns(init, flags) < 0) {
+      message.errno_value = errno;
+      send_link(link, message);
+      ::_exit(0);
+    }
+    const pid_t guest = ::fork();
+    if (guest == 0) return 0;
+    message.pid = guest;
+    message.errno_value = guest < 0 ? errno : 0;
+    const int pidfd = guest < 0 ? -1 : static_cast<int>(::syscall(SYS_pidfd_open, guest, 0));
+    send_link(link, message, pidfd);
+    ::_exit(0);
+  }
+  if (between < 0) {
+    LinkMessage message;
+    message.kind = LinkMessage::Kind::kForked;
+    message.token = request.token;
+    message.errno_value = errno;
+    send_link(link, message);
+    return -1;
+  }
+  while (::waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return 1;
+}
+
+// The guest, from the fork to a process that holds nothing but its four descriptors and the link.
+void become_slot_guest(const Plan& plan) {
+  step(plan, Stage::kAttach, [&] { return attach_self(plan); });
+  wait_for_warden(plan, Stage::kMapped);
+  drop_to_guest(plan);
+}
+
+PyObject* serve(PyObject*, PyObject* argument) {
+  const long link = PyLong_AsLong(argument);
+  if (link < 0) return nullptr;
+  static SlotRequest request;
+  for (;;) {
+    RequestFds fds;
+    const Received received = receive_request(static_cast<int>(link), request, fds);
+    if (received == Received::kNothing) continue;
+    Plan& plan = request.plan;
+    if (received == Received::kEnd || fds.count != 6 + plan.task_file_count) ::_exit(0);
+    plan.link = fds.fds[1];
+    plan.stdin_fd = fds.fds[2];
+    plan.stdout_fd = fds.fds[3];
+    plan.stderr_fd = fds.fds[4];
+    plan.control_fd = fds.fds[5];
+    for (std::size_t i = 0; i < plan.task_file_count; ++i) plan.task_files[i] = fds.fds[6 + i];
+    PyOS_BeforeFork();
+    const int done = fork_into(request, static_cast<int>(link), fds.fds[0]);
+    if (done == 0) {
+      guest_link = plan.link;
+      become_slot_guest(plan);
+      PyOS_AfterFork_Child();
+      return PyLong_FromLong(3);
+    }
+    PyOS_AfterFork_Parent();
+    for (std::size_t i = 0; i < fds.count; ++i) (void)::close(fds.fds[i]);
+  }
+}
+
+PyObject* ready(PyObject*, PyObject* argument) {
+  const long link = PyLong_AsLong(argument);
+  if (link < 0) return nullptr;
+  LinkMessage message;
+  message.kind = LinkMessage::Kind::kZygoteReady;
+  send_link(static_cast<int>(link), message);
+  Py_RETURN_NONE;
+}
+
+PyObject* failed(PyObject*, PyObject* arguments) {
+  int link = -1;
+  const char* text = nullptr;
+  if (PyArg_ParseTuple(arguments, "is", &link, &text) == 0) return nullptr;
+  LinkMessage message;
+  message.kind = LinkMessage::Kind::kZygoteFailed;
+  frame::put_text(message.text, text);
+  send_link(link, message);
+  Py_RETURN_NONE;
+}
+
+PyObject* parked(PyObject*, PyObject*) {
+  LinkMessage message;
+  message.kind = LinkMessage::Kind::kParked;
+  send_link(guest_link, message);
+  (void)::close(guest_link);
+  guest_link = -1;
+  Py_RETURN_NONE;
+}
+
+// Stack that a program will use becomes this process's own before the program comes.
+PyObject* touch_stack(PyObject*, PyObject*) {
+  volatile char pages[kTouchedStack];
+  for (std::size_t at = 0; at < sizeof(pages); at += 1024) pages[at] = 0;
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {
+    {"serve", serve, METH_O,
+     "Forks a guest for each request; returns, with its control descriptor, in each."},
+    {"ready", ready, METH_O, "Tells the warden that the zygote has loaded what it was asked to."},
+    {"failed", failed, METH_VARARGS, "Tells the warden why it could not."},
+    {"parked", parked, METH_NOARGS, "Tells the warden that this guest waits for its program."},
+    {"touch_stack", touch_stack, METH_NOARGS, "Makes the pages of the stack this process's own."},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_casemate_slot", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit__casemate_slot() {
+  return PyModule_Create(&module);
+}

@@ -1,0 +1,243 @@
+// Theory of operation: see run.cc.
+#include "engine/live_run.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "base/limits.h"
+#include "engine/box_command.h"
+
+namespace casemate::engine {
+namespace {
+
+using outcome::Stream;
+
+constexpr milliseconds kWriteTime{30'000};
+// After the wall limit the warden has to kill and reap; past this it is taken for lost.
+constexpr milliseconds kWardenGrace{30'000};
+
+// How much of each stream is kept. A test build can have this wall off: everything.
+Bytes capture_cap(const Request& request) {
+  const bool off = (request.walls_off & frame::wall_bit(frame::Wall::kOutputLimit)) != 0;
+  return off ? gib(1) : request.limits.output;
+}
+
+// Input for the program's stdin: nothing, or an unchangeable file in memory.
+Result<sys::Fd> make_stdin(const std::string& bytes) {
+  if (bytes.empty()) return sys::open_at(AT_FDCWD, "/dev/null", O_RDONLY);
+  sys::Fd memory(::memfd_create("stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory) return fail_errno("memfd_create");
+  TRY(sys::write_all(memory, bytes, Deadline::in(kWriteTime)));
+  if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0) {
+    return fail_errno("seal the input");
+  }
+  return sys::open_at(AT_FDCWD, "/proc/self/fd/" + std::to_string(memory.get()), O_RDONLY);
+}
+
+}  // namespace
+
+LiveRun::LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
+                 const Hooks& hooks, Others others)
+    : request_(request),
+      warden_(warden),
+      box_(box),
+      hooks_(hooks),
+      others_(std::move(others)),
+      feed_(request, request.limits.memory),
+      capture_({capture_cap(request),
+                [&products](Stream stream, std::string_view bytes) { products.spool(stream, bytes); }}) {}
+
+Result<void> LiveRun::start(const Paths& paths, const Image& image) {
+  const sys::Fd image_dir = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
+  const sys::Fd guest_dir = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
+  const sys::Fd input = TRY(make_stdin(request_.stdin_bytes));
+  sys::Pair out = TRY(sys::make_pipe());
+  sys::Pair err = TRY(sys::make_pipe());
+  sys::Pair control = TRY(sys::make_stream_pair());
+  for (const sys::Fd* fd : {&out.first, &err.first, &control.first}) TRY(sys::set_nonblocking(*fd));
+
+  box::BoxSpec spec;
+  spec.limits = request_.limits;
+  spec.arguments = python_command();
+  spec.environment = box_environment(request_.limits);
+  spec.walls_off = request_.walls_off;
+  spec.fail_stage = request_.fail_stage;
+  TRY(warden_.make_box(box_, spec,
+                       {image_dir.get(), guest_dir.get(), input.get(), out.second.get(), err.second.get(),
+                        control.second.get()}));
+  stdout_ = std::move(out.first);
+  stderr_ = std::move(err.first);
+  control_ = std::move(control.first);
+  started_at_ = now();
+  return {};
+}
+
+Result<void> LiveRun::start_in(Lease lease) {
+  in_slot_ = true;
+  stdout_ = std::move(lease.out);
+  stderr_ = std::move(lease.err);
+  control_ = std::move(lease.control);
+  started_.emplace();
+  started_->walls_on = lease.walls_on;
+  started_at_ = now();
+  // The program first: the warden is woken while it runs already.
+  TRY(write_control());
+  return warden_.start_box(box_, request_.limits.wall, request_.limits.cpu_time);
+}
+
+Result<void> LiveRun::ask_end(frame::EndCause cause) {
+  if (asked_end_) return {};
+  asked_end_ = true;
+  return warden_.end_box(box_, cause);
+}
+
+Result<void> LiveRun::on_warden() {
+  do {
+    take(TRY(warden_.next()));
+  } while (warden_.has_events());
+  return {};
+}
+
+void LiveRun::take(const box::WardenEvent& event) {
+  const auto* started = std::get_if<frame::BoxStarted>(&event);
+  const auto* ended = std::get_if<frame::BoxEnded>(&event);
+  const auto* finished = std::get_if<frame::BoxFinished>(&event);
+  if (started != nullptr && started->header.box == box_) {
+    started_ = *started;
+    started_at_ = now();
+  } else if (ended != nullptr && ended->header.box == box_) {
+    ended_ = *ended;
+  } else if (finished != nullptr && finished->header.box == box_) {
+    take_finished(*finished);
+  } else if (others_) {
+    others_(event);
+  }
+}
+
+// A memory that ran out has ended the box by itself; then kBoxEnded says so, and comes soon.
+void LiveRun::take_finished(const frame::BoxFinished& finished) {
+  if (ended_ || finished.oom_kills > 0) return;
+  frame::BoxEnded ended;
+  ended.header.box = box_;
+  ended.cause = frame::EndCause::kProgram;
+  ended.has_status = 1;
+  ended.exit_code = static_cast<std::uint32_t>(report_.done()->exit_code);
+  ended.wall_us = finished.wall_us;
+  ended.cpu_us = finished.cpu_us;
+  ended.memory_peak_bytes = finished.memory_peak_bytes;
+  ended.disk_peak_bytes = finished.disk_peak_bytes;
+  ended.disk_free_bytes = finished.disk_free_bytes;
+  ended.inodes_free = finished.inodes_free;
+  ended.pids_refused = finished.pids_refused;
+  ended.pids_peak = finished.pids_peak;
+  ended.leftover_processes = finished.leftover_processes;
+  ended_ = ended;
+  early_ = true;
+}
+
+// The program says that it is done, as its last word: the answer need not wait until the kernel has taken
+// its memory apart. One that lies about that is ended with what it goes on doing. Its products are another
+// matter: they are read when nobody is left who could change them.
+Result<void> LiveRun::finish_if_done() {
+  if (!in_slot_ || asked_finish_ || !report_.done()) return {};
+  if (!report_.artifacts().empty() || !request_.artifacts.empty()) return {};
+  asked_finish_ = true;
+  return warden_.finish_box(box_);
+}
+
+void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {
+  do {
+    const auto got = sys::read_some(pipe, chunk());
+    if (!got) {
+      if (got.error().errno_value != EAGAIN) pipe.reset();
+      return;
+    }
+    if (*got == 0) return pipe.reset();
+    const std::string_view bytes(chunk_.get(), *got);
+    capture_.feed(stream, bytes);
+    if (hooks_.on_output) hooks_.on_output(stream, bytes);
+  } while (to_the_end && !capture_.over_end());
+}
+
+void LiveRun::read_control(bool to_the_end) {
+  do {
+    const auto got = sys::read_some(control_, chunk());
+    if (!got) {
+      if (got.error().errno_value != EAGAIN) control_.reset();
+      return;
+    }
+    if (*got == 0) return control_.reset();
+    // A runner that breaks the protocol is not listened to any more; the run itself goes on.
+    if (!frames_.feed(std::string_view(chunk_.get(), *got))) return control_.reset();
+    frame::Frame frame;
+    for (;;) {
+      const auto whole = frames_.next(frame);
+      if (!whole) return control_.reset();
+      if (!*whole) break;
+      const auto order = report_.add(frame);
+      if (!order) return control_.reset();
+      if (*order) capture_.hint((*order)->stream, (*order)->total);
+    }
+  } while (to_the_end);
+}
+
+Result<void> LiveRun::write_control() {
+  const std::string_view bytes = TRY(feed_.pending());
+  if (bytes.empty()) {
+    feeding_ = false;
+    return {};
+  }
+  const ssize_t put = ::send(control_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (put >= 0) {
+    feed_.sent(static_cast<std::size_t>(put));
+  } else if (errno != EAGAIN && errno != EINTR) {
+    feeding_ = false;  // the box is gone or does not listen: its end tells
+  }
+  return {};
+}
+
+Result<void> LiveRun::watch() {
+  while (!ended_) {
+    std::array<pollfd, 5> items{};
+    items[0] = {warden_.socket().get(), POLLIN, 0};
+    items[1] = {stdout_ ? stdout_.get() : -1, POLLIN, 0};
+    items[2] = {stderr_ ? stderr_.get() : -1, POLLIN, 0};
+    items[3] = {control_ ? control_.get() : -1, static_cast<short>(feeding_ ? POLLIN | POLLOUT : POLLIN), 0};
+    items[4] = {hooks_.cancel != nullptr && !asked_end_ ? hooks_.cancel->get() : -1, POLLIN, 0};
+    if (warden_.has_events()) {
+      TRY(on_warden());
+      continue;
+    }
+    const Deadline lost = Deadline::at(started_at_ + request_.limits.wall + kWardenGrace);
+    const int ready = ::poll(items.data(), items.size(), lost.poll_timeout_ms(now()));
+    if (ready < 0 && errno != EINTR) return fail_errno("poll");
+    if (ready == 0 && lost.passed(now()) && request_.walls_off == 0) {
+      return fail(ErrorCode::kUnavailable, "the warden does not end the box");
+    }
+    if (ready <= 0) continue;
+    if (items[1].revents != 0) read_stream(Stream::kStdout, stdout_, false);
+    if (items[2].revents != 0) read_stream(Stream::kStderr, stderr_, false);
+    if ((items[3].revents & ~POLLOUT) != 0) read_control(false);
+    if ((items[3].revents & POLLOUT) != 0 && control_ && feeding_) TRY(write_control());
+    TRY(finish_if_done());
+    if (items[0].revents != 0) TRY(on_warden());
+    if (items[4].revents != 0) TRY(ask_end(frame::EndCause::kCancelled));
+    if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));
+  }
+  drain();  // nobody is left who could write: what is in the pipes now is all that there will be
+  return {};
+}
+
+void LiveRun::drain() {
+  if (stdout_) read_stream(Stream::kStdout, stdout_, true);
+  if (stderr_) read_stream(Stream::kStderr, stderr_, true);
+  if (control_) read_control(true);
+}
+
+}  // namespace casemate::engine

@@ -1,0 +1,78 @@
+// One run from the moment that its box is asked for, or its slot is taken, until its end is known.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "box/warden_client.h"
+#include "engine/feed.h"
+#include "engine/products.h"
+#include "engine/request.h"
+#include "engine/run.h"
+#include "engine/slots.h"
+#include "frame/frame.h"
+#include "outcome/capture.h"
+#include "outcome/guest_report.h"
+
+namespace casemate::engine {
+
+class LiveRun {
+ public:
+  // What the warden says about other boxes and nests goes to `others`.
+  using Others = std::function<void(const box::WardenEvent&)>;
+  LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
+          const Hooks& hooks, Others others);
+
+  // Asks for a box of its own.
+  Result<void> start(const Paths& paths, const Image& image);
+  // Takes a parked box: the program is sent, then the warden is told.
+  Result<void> start_in(Lease lease);
+  // Until the box has ended. Errors: unavailable (the warden is lost), system.
+  Result<void> watch();
+  // Reads what is in the pipes now.
+  void drain();
+
+  const outcome::OutputCapture& capture() const { return capture_; }
+  const outcome::GuestReport& report() const { return report_; }
+  // How the box ended; of a slot that is done, what it has used until then.
+  const frame::BoxEnded& ended() const { return *ended_; }
+  // The result is there and the processes may still be ending.
+  bool early() const { return early_; }
+  const std::optional<frame::BoxStarted>& started() const { return started_; }
+  Instant started_at() const { return started_at_; }
+
+ private:
+  Result<void> on_warden();
+  void take(const box::WardenEvent& event);
+  void take_finished(const frame::BoxFinished& finished);
+  Result<void> finish_if_done();
+  void read_stream(outcome::Stream stream, sys::Fd& pipe, bool to_the_end);
+  void read_control(bool to_the_end);
+  Result<void> write_control();
+  Result<void> ask_end(frame::EndCause cause);
+  std::span<char> chunk() { return {chunk_.get(), kReadChunk}; }
+
+  const Request& request_;
+  box::WardenClient& warden_;
+  std::uint64_t box_;
+  const Hooks& hooks_;
+  Others others_;
+  RunnerFeed feed_;
+  outcome::OutputCapture capture_;
+  outcome::GuestReport report_;
+  frame::Reader frames_;
+  sys::Fd stdout_, stderr_, control_;
+  bool feeding_ = true;
+  bool asked_end_ = false;
+  bool in_slot_ = false, asked_finish_ = false, early_ = false;
+  Instant started_at_{};
+  std::optional<frame::BoxStarted> started_;
+  std::optional<frame::BoxEnded> ended_;
+  static constexpr std::size_t kReadChunk = 64 << 10;
+  // Not cleared: what is read into it is all that is looked at, and clearing touches every page.
+  std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadChunk);
+};
+
+}  // namespace casemate::engine

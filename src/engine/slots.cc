@@ -1,0 +1,271 @@
+#include "engine/slots.h"
+
+#include <fcntl.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "crypto/random.h"
+#include "engine/box_command.h"
+#include "engine/run.h"
+#include "frame/walls.h"
+#include "pool/imports.h"
+
+namespace casemate::engine {
+namespace {
+
+constexpr Bytes kNestMemory = gib(1);
+constexpr std::size_t kVerdictsMax = 4096;
+
+std::string class_key(const Request& request) {
+  const box::Limits& limits = request.limits;
+  std::string key;
+  for (const std::uint64_t part :
+       {limits.memory.count, std::uint64_t{limits.cpus_milli}, limits.disk.count, limits.inodes,
+        limits.file_size.count, std::uint64_t{limits.pids}, std::uint64_t{limits.open_files},
+        std::uint64_t{request.weakenings.no_cgroup}})
+    key += std::to_string(part) + " ";
+  return key;
+}
+
+pool::BirthRecord birth_of(const std::string& volume, std::uint64_t walls_on) {
+  pool::BirthRecord birth;
+  birth.volume = volume;
+  for (unsigned i = 0; i < static_cast<unsigned>(frame::Wall::kCount); ++i) {
+    const auto wall = static_cast<frame::Wall>(i);
+    const bool on = (walls_on & frame::wall_bit(wall)) != 0;
+    birth.rows.push_back({frame::wall_name(wall), on ? pool::RowState::kOn : pool::RowState::kOff, ""});
+  }
+  return birth;
+}
+
+pool::DeathProof proof_of(const frame::BoxGone& gone) {
+  const auto row = [](std::uint32_t shown) {
+    return shown != 0 ? pool::RowState::kOn : pool::RowState::kOff;
+  };
+  return {row(gone.init_reaped), row(gone.groups_empty), row(gone.groups_removed), row(gone.layer_released)};
+}
+
+// The header of an event; 0 when it is about nothing.
+std::uint64_t subject_of(const box::WardenEvent& event) {
+  return std::visit(
+      [](const auto& message) -> std::uint64_t {
+        if constexpr (requires { message.header; }) {
+          return message.header.box;
+        } else {
+          return 0;
+        }
+      },
+      event);
+}
+
+}  // namespace
+
+Result<Slots> Slots::make(const pool::PoolConfig& config, box::WardenClient& warden,
+                          std::uint64_t& next_box) {
+  return Slots(TRY(pool::Pool::make(config)), warden, next_box);
+}
+
+Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& image, const Paths& paths,
+                                         const frame::Hello& host) {
+  if (request.walls_off != 0 || request.fail_stage != 0)
+    return fail(ErrorCode::kDenied, "a box with a wall off is made for its run");
+  if (request.weakenings.single_id && host.by_root == 0)
+    return fail(ErrorCode::kDenied, "boxes that share one user id are made one by one");
+  if (!request.stdin_bytes.empty())
+    return fail(ErrorCode::kDenied, "its standard input is there at its birth");
+  pool::SlotClass slot_class;
+  slot_class.key = class_key(request);
+  slot_class.image = image.digest;
+  slot_class.preload = pool::preload_for(request.program);
+  if (host.by_root == 0) slot_class.waived.emplace_back(frame::wall_name(frame::Wall::kOwnDevices));
+  if (request.weakenings.no_cgroup) {
+    for (const frame::Wall wall :
+         {frame::Wall::kMemoryLimit, frame::Wall::kPidsLimit, frame::Wall::kCpuShare, frame::Wall::kCpuTime})
+      slot_class.waived.emplace_back(frame::wall_name(wall));
+  }
+  if (!trees_.contains(slot_class.image)) {
+    Trees trees;
+    trees.image = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
+    trees.guest = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
+    trees_.emplace(slot_class.image, std::move(trees));
+  }
+  limits_.try_emplace(slot_class.key, request.limits);
+  return slot_class;
+}
+
+void Slots::keep(pool::SlotClass slot_class, std::size_t hot) {
+  if (pool_.knows(slot_class.key, slot_class.preload)) return;
+  slot_class.hot_min = hot;
+  slot_class.hot_max = std::max(slot_class.hot_max, hot);
+  (void)pool_.add_class(slot_class);  // a full table: its runs are cold, and say so
+}
+
+Slots::Taken Slots::take(const pool::SlotClass& slot_class, Instant now) {
+  const pool::Checkout checkout = pool_.checkout(slot_class.key, slot_class.preload, now);
+  if (checkout.level == pool::Level::kCold) return {std::nullopt, checkout.reason};
+  const std::uint64_t box = box_of(checkout.slot);
+  Made& made = slots_.at(box);
+  Lease lease;
+  lease.slot = checkout.slot;
+  lease.box = box;
+  lease.level = checkout.level;
+  lease.volume = made.volume;
+  lease.walls_on = made.walls_on;
+  lease.out = std::move(made.out);
+  lease.err = std::move(made.err);
+  lease.control = std::move(made.control);
+  return {std::move(lease), ""};
+}
+
+std::size_t Slots::hot(const pool::SlotClass& slot_class) const {
+  std::size_t count = 0;
+  for (const auto& [id, slot] : pool_.slots()) {
+    if (slot.state == pool::SlotState::kHot && slot.of.key == slot_class.key &&
+        slot.of.preload == slot_class.preload)
+      ++count;
+  }
+  return count;
+}
+
+std::optional<Slots::Verdict> Slots::verdict(const std::string& volume) const {
+  const auto found = std::find_if(verdicts_.begin(), verdicts_.end(),
+                                  [&](const auto& entry) { return entry.first == volume; });
+  return found == verdicts_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Slots::started(pool::SlotId slot, Instant now) { (void)pool_.slot_running(slot, now); }
+
+void Slots::ended(pool::SlotId slot, Instant now) { (void)pool_.slot_ended(slot, now); }
+
+std::uint64_t Slots::box_of(pool::SlotId slot) const {
+  const auto found = std::find_if(slots_.begin(), slots_.end(),
+                                  [&](const auto& entry) { return entry.second.slot == slot; });
+  return found == slots_.end() ? 0 : found->first;
+}
+
+bool Slots::on_event(const box::WardenEvent& event, Instant now) {
+  const std::uint64_t subject = subject_of(event);
+  return on_slot(subject, event, now) || on_nest(subject, event, now);
+}
+
+// Events that come late or twice are refused by the pool, which they do not change.
+bool Slots::on_slot(std::uint64_t box, const box::WardenEvent& event, Instant now) {
+  const auto found = slots_.find(box);
+  if (found == slots_.end()) return false;
+  Made& made = found->second;
+  if (const auto* parked = std::get_if<frame::BoxParked>(&event)) {
+    made.walls_on = parked->walls_on;
+    (void)pool_.slot_ready(made.slot, pool::Level::kHot, birth_of(made.volume, parked->walls_on), now);
+  } else if (const auto* ended = std::get_if<frame::BoxEnded>(&event)) {
+    made.minor_faults = ended->minor_faults;
+    const std::string why = frame::get_text(ended->text);
+    const auto slot = pool_.slots().find(made.slot);
+    const bool parked_now = slot != pool_.slots().end() && (slot->second.state == pool::SlotState::kHot ||
+                                                            slot->second.state == pool::SlotState::kWarm);
+    if (parked_now) {
+      (void)pool_.slot_quarantined(made.slot, "it ended while it was parked", now);
+    } else {
+      (void)pool_.slot_failed(made.slot, why.empty() ? "it ended by itself" : why, now);
+    }
+  } else if (const auto* gone = std::get_if<frame::BoxGone>(&event)) {
+    (void)pool_.slot_destroyed(made.slot, proof_of(*gone), now);
+    if (verdicts_.size() == kVerdictsMax) verdicts_.pop_front();
+    verdicts_.emplace_back(made.volume, Verdict{gone->destroyed != 0, made.minor_faults});
+    slots_.erase(found);
+  }
+  return true;
+}
+
+bool Slots::on_nest(std::uint64_t id, const box::WardenEvent& event, Instant now) {
+  const auto found = nests_.find(id);
+  if (found == nests_.end()) return false;
+  const pool::NestId nest = found->second;
+  if (std::holds_alternative<frame::NestReady>(event)) {
+    (void)pool_.nest_ready(nest, now);
+  } else if (std::holds_alternative<frame::ZygoteGone>(event)) {
+    (void)pool_.zygote_died(nest, "the zygote ended", now);
+  } else if (const auto* ended = std::get_if<frame::NestEnded>(&event)) {
+    const std::string why = frame::get_text(ended->text);
+    if (!pool_.nest_failed(nest, why, now)) (void)pool_.nest_gone(nest, why, now);
+    nests_.erase(found);
+  }
+  return true;
+}
+
+Result<void> Slots::start_nest(const pool::StartNest& action) {
+  const std::uint64_t id = (*next_box_)++;
+  nests_.emplace(id, action.nest);
+  box::NestSpec spec;
+  spec.memory = kNestMemory;
+  spec.arguments = zygote_command(pool::preload_name(action.preload));
+  spec.environment = box_environment({});
+  const Trees& trees = trees_.at(action.image);
+  return warden_->make_nest(id, spec, trees.image.get(), trees.guest.get());
+}
+
+Result<void> Slots::make_slot(const pool::MakeSlot& action) {
+  const auto nest = std::find_if(nests_.begin(), nests_.end(),
+                                 [&](const auto& entry) { return entry.second == action.nest; });
+  if (nest == nests_.end()) return {};
+  Made made;
+  made.slot = action.slot;
+  made.volume = "vol_" + crypto::random_hex(8);
+  const sys::Fd input = TRY(sys::open_at(AT_FDCWD, "/dev/null", O_RDONLY));
+  sys::Pair out = TRY(sys::make_pipe());
+  sys::Pair err = TRY(sys::make_pipe());
+  sys::Pair control = TRY(sys::make_stream_pair());
+  for (const sys::Fd* fd : {&out.first, &err.first, &control.first}) TRY(sys::set_nonblocking(*fd));
+  box::BoxSpec spec;
+  spec.nest = nest->first;
+  spec.limits = limits_.at(action.class_key);
+  spec.arguments = python_command();
+  made.out = std::move(out.first);
+  made.err = std::move(err.first);
+  made.control = std::move(control.first);
+  const std::uint64_t box = (*next_box_)++;
+  slots_.emplace(box, std::move(made));
+  return warden_->make_box(box, spec,
+                           {-1, -1, input.get(), out.second.get(), err.second.get(), control.second.get()});
+}
+
+Result<void> Slots::act(Instant now) {
+  for (const pool::Action& action : pool_.plan(now)) {
+    if (const auto* nest = std::get_if<pool::StartNest>(&action)) TRY(start_nest(*nest));
+    if (const auto* slot = std::get_if<pool::MakeSlot>(&action)) TRY(make_slot(*slot));
+    if (const auto* slot = std::get_if<pool::DestroySlot>(&action)) {
+      const std::uint64_t box = box_of(slot->slot);
+      if (box != 0) TRY(warden_->begin_destroy(box));
+    }
+    if (const auto* nest = std::get_if<pool::EndNest>(&action)) {
+      for (const auto& [id, known] : nests_) {
+        if (known == nest->nest) TRY(warden_->end_nest(id));
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> Slots::read_events() {
+  while (warden_->has_events() || TRY(sys::wait_readable(warden_->socket(), Deadline::at(Instant::min()))))
+    (void)on_event(TRY(warden_->next()), now());  // of no box of ours: one that is forgotten
+  return {};
+}
+
+Result<void> Slots::pump(const std::function<bool()>& done, Deadline until) {
+  for (;;) {
+    const Instant at = now();
+    TRY(act(at));
+    if (done()) return {};
+    const Instant next = pool_.next_deadline(at).value_or(until.instant());
+    const Deadline wait = Deadline::at(std::min(next, until.instant()));
+    if (!warden_->has_events() && !TRY(sys::wait_readable(warden_->socket(), wait))) {
+      if (until.passed(now())) return {};
+      continue;
+    }
+    (void)on_event(TRY(warden_->next()), now());  // of no box of ours: one that is forgotten
+  }
+}
+
+}  // namespace casemate::engine

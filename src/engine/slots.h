@@ -1,0 +1,105 @@
+// The slots of one engine: carries out what its pool decides, and tells the pool what came of it.
+//
+// One thread, the engine's. Nothing here waits but fill(): requests go to the warden as messages, and what
+// it answers comes back through on_event() whenever the engine reads its socket, in a run or between two.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "box/warden_client.h"
+#include "engine/request.h"
+#include "pool/pool.h"
+
+namespace casemate::engine {
+
+struct Image;
+struct Paths;
+
+// A slot that a run has to itself, with our ends of its pipes and of its control socket.
+struct Lease {
+  pool::SlotId slot;
+  std::uint64_t box = 0;
+  pool::Level level = pool::Level::kCold;
+  std::string volume;
+  std::uint64_t walls_on = 0;
+  sys::Fd out, err, control;
+};
+
+class Slots {
+ public:
+  // `next_box` counts the engine's boxes and nests; both references outlive this.
+  static Result<Slots> make(const pool::PoolConfig& config, box::WardenClient& warden,
+                            std::uint64_t& next_box);
+
+  // Which slots a request may have, made known to the pool. Errors: denied (none: why, in one line),
+  // system (the image cannot be opened).
+  Result<pool::SlotClass> class_for(const Request& request, const Image& image, const Paths& paths,
+                                    const frame::Hello& host);
+  // At least this many hot ones of the class from now on.
+  void keep(pool::SlotClass slot_class, std::size_t hot);
+
+  // A slot, or why the run is cold.
+  struct Taken {
+    std::optional<Lease> lease;
+    std::string reason;
+  };
+  Taken take(const pool::SlotClass& slot_class, Instant now);
+  std::size_t hot(const pool::SlotClass& slot_class) const;
+  // What became of the slot with this volume, once its end is over; of the last kVerdictsMax.
+  struct Verdict {
+    bool destroyed = false;
+    std::uint64_t minor_faults = 0;  // of the program's process, from the parking on
+  };
+  std::optional<Verdict> verdict(const std::string& volume) const;
+  void started(pool::SlotId slot, Instant now);
+  // The run is over; the slot's end begins with the next act().
+  void ended(pool::SlotId slot, Instant now);
+
+  // What the warden said about one of our nests or slots. False: it is about none.
+  bool on_event(const box::WardenEvent& event, Instant now);
+  // Carries out what is to be done now. Errors: unavailable (the warden is gone).
+  Result<void> act(Instant now);
+  // Reads what the warden has said by now. Errors: unavailable.
+  Result<void> read_events();
+  // Reads what the warden has said and acts, until nothing is left to read; waits for more at most until
+  // `until`, or until `done` holds. Errors: unavailable.
+  Result<void> pump(const std::function<bool()>& done, Deadline until);
+
+  const pool::Pool& pool() const { return pool_; }
+
+ private:
+  struct Trees {
+    sys::Fd image, guest;
+  };
+  struct Made {  // what we hold of a slot
+    pool::SlotId slot;
+    std::string volume;
+    std::uint64_t walls_on = 0;
+    sys::Fd out, err, control;
+    std::uint64_t minor_faults = 0;
+  };
+  Slots(pool::Pool pool, box::WardenClient& warden, std::uint64_t& next_box)
+      : pool_(std::move(pool)), warden_(&warden), next_box_(&next_box) {}
+  Result<void> start_nest(const pool::StartNest& action);
+  Result<void> make_slot(const pool::MakeSlot& action);
+  std::uint64_t box_of(pool::SlotId slot) const;
+  bool on_slot(std::uint64_t box, const box::WardenEvent& event, Instant now);
+  bool on_nest(std::uint64_t id, const box::WardenEvent& event, Instant now);
+
+  pool::Pool pool_;
+  box::WardenClient* warden_;
+  std::uint64_t* next_box_;
+  std::map<std::string, Trees> trees_;                    // by SlotClass::image
+  std::map<std::string, box::Limits> limits_;             // by SlotClass::key
+  std::map<std::uint64_t, Made> slots_;                   // by the warden's number
+  std::map<std::uint64_t, pool::NestId> nests_;           // likewise
+  std::deque<std::pair<std::string, Verdict>> verdicts_;  // by volume, oldest first
+};
+
+}  // namespace casemate::engine
