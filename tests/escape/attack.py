@@ -95,11 +95,11 @@ def attempt(what: str, act: Any) -> Any:
     return value
 
 
-def hold(label: str, seconds: float = 3.0) -> None:
-    """Stands still, named esc:LABEL, until the outside has looked and says go on."""
+def hold(label: str) -> None:
+    """Stands still, named esc:LABEL, until the outside has looked and says go on: for as long as it said."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     name_process("esc:" + label)
-    signal.sigtimedwait({signal.SIGUSR1}, seconds)
+    signal.sigtimedwait({signal.SIGUSR1}, float(arg("patience")))
     name_process("guest")
 
 

@@ -4,14 +4,16 @@
     # source: the CVE, the row or the report that it comes from
     # attacks: what it is after
     # walls: the walls that stop it, each alone; none where no switch turns its wall off. Landlock@6 is one
-    #   that stops it where the kernel has at least that ABI of Landlock
+    #   that stops it where the kernel has at least that ABI of Landlock, Landlock@device one where Landlock
+    #   takes a whiteout (mknod of 0:0) for a device
     # also: walls that are off in every run with walls off, because they do not stand without one of these
     # observer: the name in the package `observers` of what looks from outside
     # oracle: what that sees when the attack works
-    # status: what the outcome's status is when it is contained
+    # status: what the outcome's status is when it is contained; several where that depends on the kernel
     # credit: a regular expression that the outcome then has to match
     # options: more arguments for `casemate run`
     # open: why nothing here can contain it; a hole that is known
+    # unprivileged: why the boxes of an ordinary user do not contain it, where those of root do
     # needs: capabilities of the harness without which it cannot be shown
     # note: what else a reader should know
 
@@ -21,16 +23,22 @@ A field may go on over further lines that start with `#   `.
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
+import os
 import re
+import stat
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from who import WHO
 
 HERE = Path(__file__).resolve().parent
 GUESTS = HERE / "guests"
 _CAPABILITIES = {"CAP_SYS_RESOURCE": 24}
 _REQUIRED = ("guest", "source", "attacks", "walls", "observer", "oracle", "status")
-_FIELDS = (*_REQUIRED, "also", "open", "credit", "options", "needs", "note")
+_FIELDS = (*_REQUIRED, "also", "open", "unprivileged", "credit", "options", "needs", "note")
 
 
 def wall_names() -> list[str]:
@@ -61,7 +69,7 @@ class Guest:
     walls: tuple[str, ...]
     observer: str
     oracle: str
-    status: str
+    status: tuple[str, ...]
     also: tuple[str, ...] = ()
     open: str = ""
     credit: str = ""
@@ -76,10 +84,39 @@ def landlock_abi() -> int:
     return int(ctypes.CDLL(None).syscall(444, None, 0, 1))
 
 
+@functools.cache
+def whiteout_is_a_device() -> bool:
+    """Whether Landlock refuses a whiteout to who may make no device. Kernels with the erratum of 2026 do not.
+
+    Asked of a child that gives up that right alone, in a directory that goes with it.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        child = os.fork()
+        if child == 0:
+            found = 2
+            try:
+                libc = ctypes.CDLL(None, use_errno=True)
+                make_char = ctypes.c_uint64(1 << 6)  # struct landlock_ruleset_attr of ABI 1
+                ruleset = libc.syscall(444, ctypes.byref(make_char), 8, 0)
+                libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+                if ruleset >= 0 and libc.syscall(446, ruleset, 0) == 0:
+                    os.mknod(f"{folder}/whiteout", stat.S_IFCHR, os.makedev(0, 0))
+                    found = 0
+            except PermissionError as error:
+                found = 1 if error.errno == errno.EACCES else 2
+            finally:
+                os._exit(found)
+        answer = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert answer in (0, 1), "Landlock could not be asked"
+    return answer == 1
+
+
 def _there(wall: str) -> str:
-    """The name of a wall; empty where this kernel's Landlock is too old for it."""
-    name, _, abi = wall.partition("@")
-    return name if not abi or landlock_abi() >= int(abi) else ""
+    """The name of a wall; empty where this kernel's Landlock does not stop what it is named for."""
+    name, _, what = wall.partition("@")
+    if not what:
+        return name
+    return name if (whiteout_is_a_device() if what == "device" else landlock_abi() >= int(what)) else ""
 
 
 def absent(needs: tuple[str, ...]) -> list[str]:
@@ -117,9 +154,9 @@ def read_guest(path: Path) -> Guest:
         walls=tuple(filter(None, map(_there, words("walls")))),
         observer=fields["observer"],
         oracle=fields["oracle"],
-        status=fields["status"],
+        status=words("status"),
         also=words("also"),
-        open=fields.get("open", ""),
+        open=fields.get("open", "") or (fields.get("unprivileged", "") if WHO.uid != 0 else ""),
         credit=fields.get("credit", ""),
         options=tuple(fields.get("options", "").split()),
         needs=words("needs"),

@@ -25,6 +25,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from who import WHO, subordinate_line
+
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _CLONE_NEWNS, _CLONE_NEWCGROUP, _CLONE_NEWUTS = 0x00020000, 0x02000000, 0x04000000
 _CLONE_NEWIPC, _CLONE_NEWPID, _CLONE_NEWNET = 0x08000000, 0x20000000, 0x40000000
@@ -38,9 +40,15 @@ _CAPABILITIES_DROPPED = (16, 17, 22, 25, 34, 39)
 MEMORY_MAX = 1 << 30
 PIDS_MAX = 600
 PREFIX = "casemate-escape-"
-# Outside ids of instance 0 (src/jail/instance.cc): the nest's root, and the first slot.
-NEST_ID = 1_879_048_192
-SLOT_ID = NEST_ID + 1
+NEST_ID, SLOT_ID = WHO.nest_id, WHO.slot_id
+
+# What `systemd-run --user --scope` does in the outer box: a group beside the caller's, both the user's own.
+_SCOPE = """#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+shift
+group=/sys/fs/cgroup$(dirname "$(cut -d: -f3 /proc/self/cgroup)")/scope.$$
+mkdir "$group" && echo $$ >"$group/cgroup.procs" && exec "$@"
+"""
 
 DECOY = Path("/decoy")
 STORE = Path("/var/lib/casemate/images")
@@ -95,7 +103,8 @@ class Groups:
     """Control groups for the whole outer box: v1 below those that we are in, v2 below the top.
 
     A v2 group has limits only if its parent hands the controllers down, which none with processes of
-    its own can do (cgroups(7), "no internal processes") except the top.
+    its own can do (cgroups(7), "no internal processes") except the top. CASEMATE_ESCAPE_GROUP names
+    another v2 group that can: one that is delegated to the user who runs the boxes.
     """
 
     def __init__(self) -> None:
@@ -113,7 +122,7 @@ class Groups:
                 continue
             group = own.get(sorted(names)[0], "/")
             own_group = Path(point + ("" if group == "/" else group.removeprefix("" if root == "/" else root)))
-            base = own_group if options else Path(point)
+            base = own_group if options else Path(os.environ.get("CASEMATE_ESCAPE_GROUP", point))
             if not options:
                 _hand_down(base)
             self._sweep(base)
@@ -228,6 +237,23 @@ def _image(root: Path, store: int) -> None:
     (root / "decoy/image").symlink_to(Path("/") / decoy.relative_to(root))
 
 
+def _ordinary_user(root: Path) -> None:
+    """What a host has for an ordinary user: names, subordinate ids, a home, a runtime directory."""
+    with (root / "etc/passwd").open("a") as passwd:
+        passwd.write(f"{WHO.name}:x:{WHO.uid}:{WHO.uid}::{WHO.home}:/bin/sh\n")
+    for name in ("subuid", "subgid"):
+        (root / "etc" / name).write_text(subordinate_line(f"/etc/{name}", WHO.name) + "\n")
+    for place, mode in ((WHO.home, 0o755), (WHO.instances.parent, 0o700)):
+        own = root / place.relative_to("/")
+        own.mkdir(parents=True)
+        os.chown(own, WHO.uid, WHO.uid)
+        own.chmod(mode)
+    stub = root / "systemd-run"
+    stub.write_text(_SCOPE)
+    stub.chmod(0o755)
+    mount(str(stub), root / "usr/bin/systemd-run", None, _MS_BIND)
+
+
 def _host_files(root: Path, libraries: int, tests: int, binaries: int) -> None:
     """Read-only programs, and files that look like a host's."""
     _bind(libraries, root / "usr")
@@ -240,10 +266,12 @@ def _host_files(root: Path, libraries: int, tests: int, binaries: int) -> None:
     etc.mkdir()
     (etc / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\noperator:x:1001:1001::/home/operator:/bin/sh\n")
     (etc / "group").write_text("root:x:0:\n")
+    if WHO.uid != 0:
+        _ordinary_user(root)
     if os.path.exists("/etc/ld.so.cache"):
         shutil.copy("/etc/ld.so.cache", etc / "ld.so.cache")
     for name, mode in (("tmp", 0o1777), ("run", 0o755), ("decoy", 0o755), ("proc", 0o755), ("sys", 0o755)):
-        (root / name).mkdir()
+        (root / name).mkdir(exist_ok=True)
         os.chmod(root / name, mode)
 
 
@@ -306,7 +334,7 @@ def _enter(groups: Groups, binaries: str, store: str) -> None:
 
 def _serve() -> None:
     """Answers requests until there are no more."""
-    sys.path.insert(0, "/escape")
+    sys.path[0] = "/escape"  # where this folder is now
     sys.dont_write_bytecode = True
     from watch import Watch
 

@@ -20,13 +20,17 @@ from types import TracebackType
 from typing import Any
 
 from guest_file import HERE, Guest, bits_of
+from who import WHO
 
 ROOT = HERE.parents[1]
 # Debian's own: a python3 on PATH may lie where the outer box does not look.
 PYTHON = "/usr/bin/python3"
 STORES = (Path("/var/lib/casemate/images"),)
-BOX_SECONDS = 120.0
-_ANSWER_SECONDS = 45.0
+# A machine that is emulated says how much longer its runs may take (tests/e2e/conftest.py).
+SLOW = float(os.environ.get("CASEMATE_TEST_SLOW", "1"))
+BOX_SECONDS = 120.0 * SLOW
+_ANSWER_SECONDS = 45.0 * SLOW
+_START_SECONDS = 15.0 * SLOW
 
 
 class BrokenError(Exception):
@@ -68,6 +72,10 @@ def missing_privilege() -> str | None:
     """What the outer box needs and this process does not have, by name."""
     if os.geteuid() != 0:
         return "root: the outer box makes namespaces and control groups outside any user namespace"
+    if WHO.uid != 0 and "CASEMATE_ESCAPE_GROUP" not in os.environ:
+        return "CASEMATE_ESCAPE_GROUP: a control group that is delegated to the user (who.py)"
+    if WHO.uid != 0 and not Path("/usr/bin/systemd-run").exists():
+        return "systemd-run, in whose place a user's boxes get their groups"
     for store in STORES:
         if store.exists() and _file_system(store) == "overlay":
             return "an image store that is not on an overlay: the kernel stacks two and no more"
@@ -106,7 +114,7 @@ class OuterBox:
         command = [PYTHON, "-B", "-S", "-E", str(HERE / "outer_box.py")]
         command += [str(self._binary.parent.parent), str(image_store(self._binary)), str(BOX_SECONDS)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        answer = self._answer(15)
+        answer = self._answer(_START_SECONDS)
         if not answer.get("ready"):
             self.__exit__(None, None, None)
             raise BrokenError(f"no outer box: {answer}")
@@ -118,7 +126,7 @@ class OuterBox:
         assert self._process and self._process.stdin and self._process.stdout
         self._process.stdin.close()
         try:
-            self._process.wait(15)
+            self._process.wait(_START_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

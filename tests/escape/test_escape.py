@@ -33,7 +33,7 @@ def test_a_guest_is_contained(guest: Guest) -> None:
         assert seen.evidence, f"{guest.name} is contained now: take `open` out of its header"
         return
     assert seen.evidence is None, f"{guest.name} got out: {seen.evidence}\n{seen.text}"
-    assert seen.status == guest.status, seen.text
+    assert seen.status in guest.status, seen.text
     assert re.search(guest.credit, seen.text), f"nothing in the outcome says {guest.credit}\n{seen.text}"
     assert seen.teardown == "destroyed", seen.text
     assert not seen.leaks, f"{guest.name} left {seen.leaks}"
@@ -45,4 +45,4 @@ def test_headers_name_walls_and_observers_that_there_are() -> None:
     for guest in GUESTS:
         assert set(guest.walls) | set(guest.also) <= walls, guest.name
         assert observers.named(guest.observer), guest.name
-        assert guest.credit or guest.status != "ok", f"{guest.name}: no wall is credited"
+        assert guest.credit or "ok" not in guest.status, f"{guest.name}: no wall is credited"

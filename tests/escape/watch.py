@@ -6,6 +6,7 @@ is its own word; an observer takes it for evidence only where it is a secret tha
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import resource
@@ -19,13 +20,15 @@ from typing import Any
 
 import observers
 from guest_file import GUESTS, Guest, read_guest
+from who import WHO
 
-_RUN_SECONDS = 20.0
-_LEAK_SECONDS = 3.0
+_SLOW = float(os.environ.get("CASEMATE_TEST_SLOW", "1"))
+_RUN_SECONDS = 20.0 * _SLOW
+_LEAK_SECONDS = 3.0 * _SLOW
 # Small, so that sixty guests are quick; a guest's own options come later and win.
 _LIMITS = {
-    "--wall": "5s",
-    "--cpu-time": "5s",
+    "--wall": f"{5 * _SLOW:.0f}s",
+    "--cpu-time": f"{5 * _SLOW:.0f}s",
     "--memory": "96MiB",
     "--pids": "32",
     "--disk": "16MiB",
@@ -70,6 +73,49 @@ def processes() -> dict[int, str]:
     return found
 
 
+def _delegated(number: int) -> Path:
+    """A group as systemd gives one to an ordinary user's manager, and in it the one where a program starts."""
+    group = Path(f"/sys/fs/cgroup/run{number}")
+    group.mkdir()
+    (group / "cgroup.subtree_control").write_text("+memory +pids +cpu")
+    session = group / "session"
+    session.mkdir()
+    for path in (group, *(group / name for name in ("cgroup.procs", "cgroup.subtree_control", "cgroup.threads"))):
+        os.chown(path, WHO.uid, WHO.uid)
+    return session
+
+
+def _collect() -> None:
+    """Removes scopes that have ended, as systemd does; of what is below them the warden's leaf alone."""
+    for scope in Path("/sys/fs/cgroup").glob("run*/scope.*"):
+        if "populated 0" not in (scope / "cgroup.events").read_text():
+            continue
+        for folder in (*scope.glob("casemate.i*.b0"), scope):
+            try:
+                folder.rmdir()
+            except OSError:
+                pass  # A box's group is in it: a leak.
+
+
+def _take_back(number: int) -> None:
+    """Removes such a group; what a run left in it has been reported by now."""
+    for folder, _, _ in os.walk(f"/sys/fs/cgroup/run{number}", topdown=False):
+        try:
+            os.rmdir(folder)
+        except OSError:
+            pass  # A process that could not be killed: the outer box takes it along.
+
+
+def _prepare(group: Path | None) -> None:
+    """Between fork and exec: generous limits, and with a group of their own the ordinary user."""
+    _generous()
+    if group is not None:
+        (group / "cgroup.procs").write_text("0")
+        os.setgroups([WHO.uid])
+        os.setresgid(WHO.uid, WHO.uid, WHO.uid)
+        os.setresuid(WHO.uid, WHO.uid, WHO.uid)
+
+
 def _groups() -> list[str]:
     return sorted(
         str(Path(folder, name))
@@ -107,6 +153,7 @@ class Watch:
         finally:
             observer.clean()
             _reap()
+            _take_back(self._runs)
         return {
             "evidence": evidence,
             "control": observer.control,
@@ -129,12 +176,23 @@ class Watch:
         if off:
             command += ["--test-walls-off", str(off)]
         command += ["--out", f"/tmp/out{self._runs}", "--file", "/escape/attack.py"]
-        return [*command, "--", *(f"{name}={value}" for name, value in observer.arguments.items())]
+        arguments = {"patience": f"{3 * _SLOW:.0f}"} | observer.arguments
+        return [*command, "--", *(f"{name}={value}" for name, value in arguments.items())]
 
     def _run(self, what: Guest, observer: observers.Observer, off: int, test_build: bool) -> Run:
         self._runs += 1
         run = Run(out=Path(f"/tmp/out{self._runs}"))
         answer, errors = Path(f"/tmp/answer{self._runs}"), Path(f"/tmp/errors{self._runs}")
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(WHO.home)} | observer.environment
+        group = None
+        if WHO.uid != 0:
+            environment = {"XDG_RUNTIME_DIR": str(WHO.instances.parent)} | environment
+            runtime = Path(environment["XDG_RUNTIME_DIR"])
+            runtime.mkdir(exist_ok=True)
+            os.chown(runtime, WHO.uid, WHO.uid)
+            (runtime / "systemd").mkdir(exist_ok=True)
+            (runtime / "systemd/private").touch()  # where the user's manager would listen
+            group = _delegated(self._runs)
         begun = time.monotonic()
         with answer.open("wb") as out, errors.open("wb") as err:
             process = subprocess.Popen(
@@ -142,10 +200,10 @@ class Watch:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env={"PATH": "/usr/bin:/bin", "HOME": "/root"} | observer.environment,
+                env=environment,
                 cwd="/tmp",
                 start_new_session=True,
-                preexec_fn=_generous,
+                preexec_fn=functools.partial(_prepare, group),
             )
         observer.started(process.pid)
         seen: set[tuple[int, str]] = set()
@@ -193,11 +251,12 @@ class Watch:
         end = time.monotonic() + _LEAK_SECONDS
         while True:
             _reap()
+            _collect()
             left = [f"process {pid} {name}" for pid, name in processes().items() if pid not in known]
             left += [f"group {path}" for path in _groups()]
             left += [f"mount {line}" for line in self._mounts() - mounts]
-            if os.path.isdir("/run/casemate"):
-                left += [f"file {name}" for name in os.listdir("/run/casemate") if not name.endswith(".lock")]
+            for folder in Path("/run").rglob("casemate"):
+                left += [f"file {path}" for path in folder.iterdir() if path.suffix != ".lock"]
             if not left or time.monotonic() > end:
                 break
             time.sleep(0.02)

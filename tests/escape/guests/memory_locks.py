@@ -8,7 +8,7 @@
 # oracle: the kernel's memory in locks, read from outside, grew by more than was granted
 # status: ok
 # credit: locked
-# options: --memory 16MiB --open-files 400 --wall 20s --cpu-time 20s
+# options: --memory 16MiB --open-files 400 --wall 100s --cpu-time 100s
 import fcntl
 import os
 

@@ -4,8 +4,9 @@
 # walls: MemoryLimit
 # observer: sockets_taken
 # oracle: the kernel's count of TCP memory, read from outside, grew by more than was granted
-# status: ok
-# credit: held
+# status: ok, limit
+# credit: held|"name": "memory"
+# note: v1 counts these buffers apart and makes the sender wait; v2 counts them as memory, and ends the box.
 # options: --memory 48MiB
 import socket
 

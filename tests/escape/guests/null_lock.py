@@ -4,6 +4,7 @@
 # walls: OwnDevices
 # observer: null_locked
 # oracle: a neighbour outside asks for the same lock and does not get it
+# unprivileged: only root can make devices; the box of an ordinary user has the host's, bound
 # status: ok
 # credit: lock: ok
 # note: only root can give a box devices of its own; an ordinary user's boxes have the host's, read-only.

@@ -4,6 +4,7 @@
 # walls: OwnDevices
 # observer: null_opens_known
 # oracle: it tells in which of sixteen turns a neighbour opened it
+# unprivileged: only root can make devices; the box of an ordinary user has the host's, bound
 # status: ok
 # credit: turns: 0000000000000000
 # note: only root can give a box devices of its own; an ordinary user's boxes have the host's, read-only.

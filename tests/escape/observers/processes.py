@@ -64,11 +64,15 @@ class RootKilled(NeighbourKilled):
 
 
 class NeighbourSlowed(NeighbourKilled):
-    """The priority of a process of the same outside id."""
+    """The priority of a process of the same outside id, which is ours at first."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._before = os.getpriority(os.PRIO_PROCESS, self._pid)
 
     def verdict(self, run: Run) -> str | None:
         nice = os.getpriority(os.PRIO_PROCESS, self._pid)
-        return f"the neighbour's priority is {nice}" if nice != 0 else None
+        return f"the neighbour's priority is {nice}" if nice != self._before else None
 
 
 class WardenLost(Observer):
