@@ -29,7 +29,7 @@ bars: ## measure what casemate promises and print it as a table (BARS=--quick le
 	@tools/setup test && tools/build dev
 	@tools/bars $(BARS)
 
-soak: ## run the tests that touch the kernel again and again (SOAK_MINUTES=30)
+soak: ## run the tests that touch the kernel again and again (SOAK_MINUTES=30), and once on another kernel
 	@tools/setup build test
 	@tools/soak
 

@@ -298,9 +298,11 @@ def _cgroups(others: set[str]) -> set[str]:
     """Groups of ours: casemate.i<instance>.b<box>, below our own group or the hierarchy's top."""
     own = {line.split(":", 2)[2].strip("/") for line in Path("/proc/self/cgroup").read_text().splitlines()}
     alien = re.compile(rf"casemate\.i(?:{'|'.join(others) or '-'})\.")
+    # On a host with v2 alone the first is the one hierarchy, and what is below it are others' groups.
+    hierarchies = [CGROUPS] if (CGROUPS / "cgroup.controllers").exists() else [CGROUPS, *CGROUPS.iterdir()]
     return {
         str(group)
-        for hierarchy in [CGROUPS, *CGROUPS.iterdir()]
+        for hierarchy in hierarchies
         for parent in {"", *own}
         for group in (hierarchy / parent).glob("casemate.i*")
         if not alien.match(group.name)

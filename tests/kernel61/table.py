@@ -18,6 +18,7 @@ class Table:
     def __init__(self) -> None:
         self._results: list[dict[str, Any]] = []
         self._texts: list[tuple[str, str]] = []
+        self._seconds: dict[tuple[str, str], float] = {}  # of whole suites, by user and suite
         self._ended = False
 
     def on_report(self, report: dict[str, Any]) -> None:
@@ -32,6 +33,8 @@ class Table:
             self._texts.append(
                 (f"casemate doctor{' --inside' if kind == 'inside' else ''}, as {report['who']}", str(report["text"]))
             )
+        elif kind == "suite":
+            self._seconds[report["who"], report["suite"]] = float(report["seconds"])
         elif kind == "end":
             self._ended = True
         sys.stdout.flush()
@@ -50,14 +53,21 @@ class Table:
                 print(f"  {printable(line)}")
         failed = [result for result in self._results if result["result"] == "FAIL"]
         print()
-        for who in sorted({str(result["who"]) for result in self._results}):
-            count = Counter(str(result["result"]) for result in self._results if result["who"] == who)
-            print(f"{who:8} {count['pass']} passed, {count['FAIL']} failed, {count['skip']} skipped")
+        print(f"{'user':8} {'suite':8} {'passed':>7} {'failed':>7} {'skipped':>7} {'took':>9}")
+        counts: dict[tuple[str, str], Counter[str]] = {}
+        for result in self._results:
+            of = counts.setdefault((str(result["who"]), str(result["suite"])), Counter())
+            of[str(result["result"])] += int(result.get("count", 1))
+        for (who, suite), count in counts.items():
+            took = f"{self._seconds[who, suite]:.0f} s" if (who, suite) in self._seconds else ""
+            print(f"{who:8} {suite:8} {count['pass']:7} {count['FAIL']:7} {count['skip']:7} {took:>9}")
+        total: Counter[str] = sum(counts.values(), Counter())
         if failed:
             print("\nfailed:")
             for result in failed:
                 self._print(result)
+        print(f"\n{total['pass']} passed, {total['FAIL']} failed, {total['skip']} skipped")
         if not self._ended:
             print("the session in the machine did not come to its end; console.log may say why")
             return 3
-        return 1 if failed else 0
+        return 1 if failed or not total["pass"] else 0

@@ -44,7 +44,8 @@ def _tell(ended: pytest.TestReport) -> None:
         detail = f"{ended.when}: {getattr(ended.longrepr, 'reprcrash', ended.longrepr)}"
     reporting.report(
         "result",
-        who=os.environ["USER"],
+        who=os.environ["CASEMATE_WHO"],
+        suite=reporting.suite(),
         name=ended.nodeid.removeprefix("tests/"),
         result="pass" if ended.passed else "skip" if ended.skipped else "FAIL",
         detail=detail[-1500:],

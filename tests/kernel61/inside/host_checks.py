@@ -237,6 +237,21 @@ def no_subordinate_ids(said: list[str]) -> None:
     refused(outcome, "add-subuids", "--weaken single-id")
 
 
+@named("supplementary groups stay outside")
+def supplementary_groups(said: list[str]) -> None:
+    """Root and the tester, each started with groups that own files of the host."""
+    if not ROOT:
+        raise Skip("needs root, to be started with other groups")
+    code = "import os; print(os.getgroups())"
+    as_root = ["setpriv", "--groups", "0,4,6", "--"]
+    as_tester = ["setpriv", "--reuid", "1000", "--regid", "1000", "--groups", "1000,4,6", "--"]
+    as_tester += ["env", "HOME=/home/tester", "XDG_RUNTIME_DIR=/run/user/1000"]
+    for prefix in (as_root, as_tester):
+        assert text(ran(code, prefix=prefix)) == "[]", prefix
+    # With one id nobody may drop groups (CVE-2014-8989): they stay, without names, as the threat model says.
+    said.append("with --weaken single-id: " + text(ran(code, "--weaken", "single-id", prefix=as_tester)))
+
+
 @named("--weaken no-cgroup")
 def weaken_cgroup(said: list[str]) -> None:
     before = everything()

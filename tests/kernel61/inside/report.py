@@ -12,6 +12,11 @@ from typing import Any
 LINE = os.environ.get("CASEMATE_REPORT", "/dev/stdout")
 
 
+def suite() -> str:
+    """What the results of this process belong to."""
+    return os.environ.get("CASEMATE_SUITE", "machine")
+
+
 def report(kind: str, **fields: Any) -> None:
     """Says one thing. Fields are what JSON has."""
     text = json.dumps({"kind": kind, **fields}, separators=(",", ":")) + "\n"
@@ -39,5 +44,11 @@ def check(who: str, name: str) -> Iterator[list[str]]:
     except Exception as error:  # noqa: BLE001 - the checks that follow shall run
         result, detail = "FAIL", f"{type(error).__name__}: {error}"
     report(
-        "result", who=who, name=name, result=result, detail=detail[:3000], seconds=round(time.monotonic() - begun, 1)
+        "result",
+        who=who,
+        suite=suite(),
+        name=name,
+        result=result,
+        detail=detail[:3000],
+        seconds=round(time.monotonic() - begun, 1),
     )

@@ -9,9 +9,14 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as xml_tree
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +29,7 @@ RUNTIME = Path("/run/user/1000")
 SERIAL = "/dev/ttyS1"
 
 os.environ["CASEMATE_REPORT"] = SERIAL
-from report import Skip, check, report  # noqa: E402
+from report import check, report  # noqa: E402
 
 
 def options() -> dict[str, Any]:
@@ -86,12 +91,20 @@ def command_as(who: str, command: list[str]) -> list[str]:
     return command if who == "root" else ["runuser", "-u", who, "--", *command]
 
 
-def logged(who: str, name: str, command: list[str], more: dict[str, str]) -> int:
-    """Runs a command as this user, with its output in a file of the results; its exit code."""
-    env = environment(who) | more
+@contextmanager
+def timed(who: str, suite: str) -> Iterator[None]:
+    """Reports how long all of a suite took."""
+    begun = time.monotonic()
+    yield
+    report("suite", who=who, suite=suite, seconds=round(time.monotonic() - begun, 1))
+
+
+def logged(who: str, name: str, command: list[str], more: dict[str, str], *, run_by: str | None = None) -> int:
+    """Runs a command as this user (or `run_by` another), with its output in a file of the results; its exit code."""
+    env = environment(run_by or who) | {"CASEMATE_WHO": who, "CASEMATE_SUITE": name} | more
     with (RESULTS / f"{name}-{who}.log").open("w") as log:
         ended = subprocess.run(
-            command_as(who, command),
+            command_as(run_by or who, command),
             env=env,
             cwd=env["HOME"],
             stdin=subprocess.DEVNULL,
@@ -107,7 +120,16 @@ def checks_as(who: str, asked: dict[str, Any]) -> None:
     command = ["/usr/bin/python3", "-B", str(INSIDE / "checks.py"), who]
     code = logged(who, "checks", command, {"CASEMATE_CHECKS": "|".join(asked["checks"])})
     if code != 0:
-        report("result", who=who, name="checks", result="FAIL", detail=f"exit code {code}; see its log", seconds=0)
+        failed(who, "checks", "checks", f"exit code {code}; see its log")
+
+
+# By name: the pytest tests of a suite.
+SUITES = {
+    "cleanup": "tests/cleanup",
+    "e2e": "tests/e2e",
+    "escape": "tests/escape/test_escape.py",
+    "walls": "tests/escape/test_walls.py",
+}
 
 
 def unit_tests_as(who: str) -> None:
@@ -117,7 +139,7 @@ def unit_tests_as(who: str) -> None:
         xml = Path(environment(who)["HOME"]) / f"{name}.xml"
         code = logged(who, name, [str(program)], {"GTEST_OUTPUT": f"xml:{xml}"})
         if not xml.exists():
-            report("result", who=who, name=name, result="FAIL", detail=f"exit code {code}, no report", seconds=0)
+            failed(who, "unit", name, f"exit code {code}, no report")
             continue
         shutil.copy(xml, RESULTS / f"{name}-{who}.xml")
         passed = 0
@@ -132,28 +154,86 @@ def unit_tests_as(who: str) -> None:
             if failure is None and skipped is not None:
                 detail = skipped.get("message", "")
             result = "skip" if failure is None else "FAIL"
-            report(
-                "result", who=who, name=what, result=result, detail=detail[:1000], seconds=float(case.get("time", 0))
-            )
+            seconds = float(case.get("time", 0))
+            report("result", who=who, suite="unit", name=what, result=result, detail=detail[:1000], seconds=seconds)
         seconds = round(float(root.get("time", 0)), 1)
-        report("result", who=who, name=f"{name}: {passed} tests", result="pass", detail="", seconds=seconds)
+        told = f"{name}: {passed} tests"
+        report("result", who=who, suite="unit", name=told, result="pass", seconds=seconds, count=passed)
+
+
+@contextmanager
+def delegated_scope() -> Iterator[Path]:
+    """The control group of a scope of the tester's manager that lives as long as the block.
+
+    A process in a group below it keeps it, so that others below it can have limits.
+    """
+    script = (
+        "group=/sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup) && mkdir $group/keeper && "
+        "echo $$ >$group/keeper/cgroup.procs && echo $$ $group && exec sleep infinity"
+    )
+    command = ["systemd-run", "--user", "--scope", "--quiet", "--collect", "-p", "Delegate=yes", "--"]
+    command += ["/bin/sh", "-c", script]
+    with subprocess.Popen(
+        command_as(TESTER, command),
+        env=environment(TESTER),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        keeper, _, group = process.stdout.readline().strip().partition(" ")
+        if not group:
+            raise RuntimeError("the tester's manager made no scope")
+        try:
+            yield Path(group)
+        finally:
+            os.kill(int(keeper), signal.SIGKILL)
 
 
 def suite_as(who: str, suite: str, asked: dict[str, Any]) -> None:
-    """Runs one folder of pytest tests as this user; the plugin reports each test."""
-    folder = REPOSITORY / "tests" / suite
-    if not [path for path in folder.rglob("*.py") if path.name.startswith("test_") or path.stem.endswith("_test")]:
-        report("result", who=who, name=suite, result="skip", detail="no tests yet", seconds=0)
-        return
-    xml = Path(environment(who)["HOME"]) / f"{suite}.xml"
+    """Runs the pytest tests of a suite as this user; the plugin reports each."""
+    with timed(who, suite):
+        if suite not in ("escape", "walls") or who != TESTER:
+            return pytest_as(who, suite, asked, {}, who)
+        # Root makes the outer box and looks at it; each casemate in it is the tester's.
+        with delegated_scope() as group:
+            more = {"CASEMATE_ESCAPE_USER": who, "CASEMATE_ESCAPE_GROUP": str(group)}
+            pytest_as(who, suite, asked, more, "root")
+
+
+def pytest_as(who: str, suite: str, asked: dict[str, Any], more: dict[str, str], run_by: str) -> None:
+    xml = Path(environment(run_by)["HOME"]) / f"{suite}.xml"
+    xml.unlink(missing_ok=True)
     command = ["/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-p", "guest_plugin"]
-    command += [f"--junitxml={xml}", "--rootdir", str(REPOSITORY), *asked["pytest"], str(folder)]
-    code = logged(who, suite, command, {"CASEMATE_TEST_SLOW": str(asked["slow"]), "PYTHONPATH": str(INSIDE)})
+    command += [f"--junitxml={xml}", "--rootdir", str(REPOSITORY), *asked["pytest"], str(REPOSITORY / SUITES[suite])]
+    more = more | {"CASEMATE_TEST_SLOW": str(asked["slow"]), "PYTHONPATH": str(INSIDE)}
+    code = logged(who, suite, command, more, run_by=run_by)
     if xml.exists():
         shutil.copy(xml, RESULTS / f"{suite}-{who}.xml")
     if code not in (0, 1):  # 1: a test failed, which the plugin said
         tail = (RESULTS / f"{suite}-{who}.log").read_text()[-600:]
-        report("result", who=who, name=suite, result="FAIL", detail=f"pytest's exit code {code}: {tail}", seconds=0)
+        failed(who, suite, suite, f"pytest's exit code {code}: {tail}")
+
+
+def hostile_guests(asked: dict[str, Any]) -> None:
+    """Runs tests/escape, the table of walls beside the rest: outer boxes do not see each other."""
+    wanted = [(who, suite) for suite in ("escape", "walls") for who in asked["users"] if suite in asked["suites"]]
+    # Which wall stops what is measured with the boxes of root, unless another user is asked for alone.
+    if "root" in asked["users"] and (TESTER, "walls") in wanted:
+        wanted.remove((TESTER, "walls"))
+
+    def run(suite: str) -> None:
+        for who in [who for who, of in wanted if of == suite]:
+            suite_as(who, suite, asked)
+
+    with ThreadPoolExecutor() as pool:
+        for ended in [pool.submit(run, suite) for suite in ("escape", "walls")]:
+            ended.result()
+
+
+def failed(who: str, suite: str, name: str, detail: str) -> None:
+    """Reports what is not one test's failure."""
+    report("result", who=who, suite=suite, name=name, result="FAIL", detail=detail, seconds=0)
 
 
 def kernel_log() -> None:
@@ -187,12 +267,15 @@ def main() -> int:
         user_manager_runs()
         for who in asked["users"]:
             if not asked["no_checks"]:
-                checks_as(who, asked)
-            for suite in asked["suites"]:
-                if suite == "unit":
+                with timed(who, "checks"):
+                    checks_as(who, asked)
+            if "unit" in asked["suites"]:
+                with timed(who, "unit"):
                     unit_tests_as(who)
-                else:
+            for suite in asked["suites"]:
+                if suite in ("cleanup", "e2e"):
                     suite_as(who, suite, asked)
+        hostile_guests(asked)
         if asked.get("script"):
             (RESULTS / "script.sh").write_text(asked["script"])
             with (RESULTS / "script.log").open("w") as log:
@@ -200,8 +283,9 @@ def main() -> int:
         kernel_log()
         with (RESULTS / "journal.txt").open("w") as log:
             subprocess.run(["journalctl", "-b", "--no-pager"], stdout=log, check=False)
-    except Skip:
-        pass
+    except Exception as error:  # noqa: BLE001 - the host is told, and gets what there is
+        failed("root", "machine", "the session", f"{type(error).__name__}: {error}")
+        raise
     finally:
         report("end")
         disk = "/dev/disk/by-id/virtio-results"
