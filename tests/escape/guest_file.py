@@ -36,6 +36,8 @@ from who import WHO
 
 HERE = Path(__file__).resolve().parent
 GUESTS = HERE / "guests"
+# A machine that is emulated says how much longer its runs may take (tests/e2e/conftest.py).
+SLOW = float(os.environ.get("CASEMATE_TEST_SLOW", "1"))
 _CAPABILITIES = {"CAP_SYS_RESOURCE": 24}
 _REQUIRED = ("guest", "source", "attacks", "walls", "observer", "oracle", "status")
 _FIELDS = (*_REQUIRED, "also", "open", "unprivileged", "credit", "options", "needs", "note")
@@ -43,12 +45,10 @@ _FIELDS = (*_REQUIRED, "also", "open", "unprivileged", "credit", "options", "nee
 
 def wall_names() -> list[str]:
     """The walls of frame::Wall in their order: the index is the bit."""
-    header = HERE.parents[1] / "src/frame/warden.h"
-    body = re.search(r"enum class Wall : std::uint32_t \{(.*?)\};", header.read_text(), re.DOTALL)
-    assert body, f"no enum Wall in {header}"
-    names = re.findall(r"^\s*k(\w+),", body.group(1), re.MULTILINE)
-    assert names[-1] == "Count", names
-    return names[:-1]
+    header = HERE.parents[1] / "src/frame/walls.h"
+    body = re.search(r"#define CASEMATE_WALLS\(X\)(.*?)\n\n", header.read_text(), re.DOTALL)
+    assert body, f"no CASEMATE_WALLS in {header}"
+    return re.findall(r"\bX\((\w+),", body.group(1))
 
 
 def bits_of(walls: list[str] | tuple[str, ...]) -> int:

@@ -19,15 +19,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from guest_file import HERE, Guest, bits_of
+from guest_file import HERE, SLOW, Guest, bits_of
 from who import WHO
 
 ROOT = HERE.parents[1]
 # Debian's own: a python3 on PATH may lie where the outer box does not look.
 PYTHON = "/usr/bin/python3"
 STORES = (Path("/var/lib/casemate/images"),)
-# A machine that is emulated says how much longer its runs may take (tests/e2e/conftest.py).
-SLOW = float(os.environ.get("CASEMATE_TEST_SLOW", "1"))
 BOX_SECONDS = 120.0 * SLOW
 _ANSWER_SECONDS = 45.0 * SLOW
 _START_SECONDS = 15.0 * SLOW

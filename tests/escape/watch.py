@@ -19,16 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import observers
-from guest_file import GUESTS, Guest, read_guest
+from guest_file import GUESTS, SLOW, Guest, read_guest
 from who import WHO
 
-_SLOW = float(os.environ.get("CASEMATE_TEST_SLOW", "1"))
-_RUN_SECONDS = 20.0 * _SLOW
-_LEAK_SECONDS = 3.0 * _SLOW
+_RUN_SECONDS = 20.0 * SLOW
+_LEAK_SECONDS = 3.0 * SLOW
 # Small, so that sixty guests are quick; a guest's own options come later and win.
 _LIMITS = {
-    "--wall": f"{5 * _SLOW:.0f}s",
-    "--cpu-time": f"{5 * _SLOW:.0f}s",
+    "--wall": f"{5 * SLOW:.0f}s",
+    "--cpu-time": f"{5 * SLOW:.0f}s",
     "--memory": "96MiB",
     "--pids": "32",
     "--disk": "16MiB",
@@ -176,7 +175,7 @@ class Watch:
         if off:
             command += ["--test-walls-off", str(off)]
         command += ["--out", f"/tmp/out{self._runs}", "--file", "/escape/attack.py"]
-        arguments = {"patience": f"{3 * _SLOW:.0f}"} | observer.arguments
+        arguments = {"patience": f"{3 * SLOW:.0f}"} | observer.arguments
         return [*command, "--", *(f"{name}={value}" for name, value in arguments.items())]
 
     def _run(self, what: Guest, observer: observers.Observer, off: int, test_build: bool) -> Run:

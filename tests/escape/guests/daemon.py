@@ -24,4 +24,5 @@ if os.fork() == 0:
         time.sleep(2.5)
     os._exit(0)
 os.wait()
+time.sleep(0.1)  # long enough to be seen
 os._exit(0)

@@ -10,9 +10,11 @@ import os
 import signal
 import time
 
+from attack import arg
+
 if os.fork() == 0:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    time.sleep(2.5)
+    time.sleep(float(arg("patience")) - 0.5)
     os._exit(0)
 os._exit(0)

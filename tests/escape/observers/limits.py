@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from guest_file import SLOW
 from observers.base import Observer, box_processes, links_of, status_of
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class LateAnswer(Observer):
     """The time until the answer, of a program that ends at once."""
 
     def verdict(self, run: Run) -> str | None:
-        return f"the answer took {run.seconds:.1f} s" if run.seconds > 2.2 else None
+        return f"the answer took {run.seconds:.1f} s" if run.seconds > 2.2 * SLOW else None
 
 
 class DaemonLived(Observer):
