@@ -39,9 +39,10 @@ def _command(spec: MachineSpec, results: Path) -> list[str]:
         raise PrepareError("QEMU is not installed: apt-get install qemu-system-x86")
     # No mitigations: nobody shares this processor, and under TCG each entry to the kernel pays for them.
     # la57=off: with five levels of page tables every miss of the software TLB takes one step more.
+    # nosoftlockup: a host that stops this process for a while is no lockup of the kernel's.
     arguments = (
         "root=LABEL=root rootfstype=ext4 rw console=ttyS0 quiet loglevel=4 mitigations=off panic=-1 "
-        "systemd.show_status=0 systemd.log_level=notice raid=noautodetect"
+        "nosoftlockup systemd.show_status=0 systemd.log_level=notice raid=noautodetect"
     )
     command = ["nice", "-n", "10", qemu, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
     command += ["-machine", "q35,accel=tcg,usb=off", "-cpu", "max,la57=off"]
