@@ -63,7 +63,7 @@ class Warden {
   void report();
   jail::Box* box_of(std::uint64_t id);
   jail::Nest* nest_of(std::uint64_t id);
-  std::uint32_t free_slot() const;
+  std::uint32_t free_slot();
 
   sys::Fd peer_;
   jail::Instance instance_;
@@ -72,6 +72,7 @@ class Warden {
   std::vector<std::unique_ptr<jail::Box>> boxes_;
   std::vector<BoxGone> undone_;            // of boxes that were never whole, until the peer asks
   std::vector<std::uint32_t> lost_slots_;  // of boxes that were not shown to be gone: never used again
+  std::uint32_t last_slot_ = 0;
   bool quarantined_ = false;
 };
 
@@ -155,9 +156,12 @@ jail::Nest* Warden::nest_of(std::uint64_t id) {
   return nullptr;
 }
 
-std::uint32_t Warden::free_slot() const {
+// Round and round: the kernel lets go of a guest's user namespace, of which each id may have one, some time
+// after its last process has ended.
+std::uint32_t Warden::free_slot() {
   const std::uint32_t count = host_.ids.single ? 1 : host_.ids.count;
-  for (std::uint32_t slot = 1; slot <= count; ++slot) {
+  for (std::uint32_t tried = 0; tried < count; ++tried) {
+    const std::uint32_t slot = last_slot_ = last_slot_ % count + 1;
     if (std::find(lost_slots_.begin(), lost_slots_.end(), slot) != lost_slots_.end()) continue;
     if (std::none_of(boxes_.begin(), boxes_.end(), [&](const auto& box) { return box->slot() == slot; }))
       return slot;
@@ -394,6 +398,9 @@ void Warden::serve() {
     };
     for (const auto& nest : nests_) watch(nest);
     for (const auto& box : boxes_) watch(box);
+    // While one box was shown to be gone its nest may have spoken of others, and no socket tells that again.
+    if (std::any_of(nests_.begin(), nests_.end(), [](const auto& nest) { return nest->has_events(); }))
+      next = Instant::min();
     const int timeout = next ? Deadline::at(*next).poll_timeout_ms(now()) : -1;
     if (::poll(items.data(), items.size(), timeout) < 0 && errno != EINTR) break;
     const Instant at = now();

@@ -94,6 +94,7 @@ bool Box::on_nest(NestEvent& event) {
       }
       if (message.pid != guest_nest_pid_ || guest_nest_pid_ == 0) return false;
       guest_faults_ = message.minor_faults;
+      on_guest_link();  // what it said before it ended
       if (!guest_parked_) fail_making(Stage::kExec, ECHILD);
       on_main_ended(message.wait_status, cell_.groups.members() > 1);
       cell_.kill();  // the end of the program is the end of its tree

@@ -41,6 +41,7 @@ class Nest {
   void watch(std::vector<pollfd>& items) const;
   std::optional<Instant> next_deadline() const;
   void on_events(Instant at);
+  bool has_events() const { return !events_.empty(); }
   std::vector<NestEvent> take_events() { return std::exchange(events_, {}); }
   // Each is handed out once.
   std::optional<frame::NestReady> take_ready();
