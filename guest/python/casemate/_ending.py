@@ -78,9 +78,8 @@ def _finalize(alive: "Callable[[], Any]") -> bool:
     if gc.isenabled():
         gc.collect()
     _forget_special()
-    _modules.pop("__main__", None)
-    brought = [name for name in _modules if name not in _slot.preloaded]
-    for name in brought:
+    _modules["__main__"] = None  # type: ignore[assignment]
+    for name in _slot.brought():
         _modules.pop(name, None)
     gc.collect()
     if alive() is not None and "linecache" in _modules:

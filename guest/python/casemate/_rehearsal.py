@@ -29,7 +29,7 @@ class _Before:
             for held in (sys.argv, sys.path, sys.meta_path, warnings.filters)
         ]
         self._argv = sys.argv
-        self._modules = sys.modules.copy()
+        self._main = sys.modules["__main__"]
         self._importers = sys.path_importer_cache.copy()
         self._environment = os.environ.get("CASEMATE_MEMORY_BYTES")
         self._streams = (sys.stdout, sys.stderr)
@@ -42,13 +42,12 @@ class _Before:
         sys.argv = self._argv
         for held, content in self._lists:
             held[:] = content
-        for changed, content in (
-            (sys.modules, self._modules),
-            (sys.path_importer_cache, self._importers),
-        ):
-            for name in [name for name in changed if name not in content]:
-                del changed[name]
-            changed.update(content)
+        for name in _slot.brought():
+            del sys.modules[name]
+        sys.modules["__main__"] = self._main
+        for place in [*sys.path_importer_cache]:
+            if place not in self._importers:
+                del sys.path_importer_cache[place]
         if self._environment is None:
             os.environ.pop("CASEMATE_MEMORY_BYTES", None)
         else:
@@ -58,9 +57,10 @@ class _Before:
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
             sys.__dict__.pop(name, None)
         _runner._RESERVE[:] = self._reserve
+        for module, forget in (("re", "purge"), ("linecache", "clearcache")):
+            if module in sys.modules:
+                getattr(sys.modules[module], forget)()
         _wire.current, _wire.work = None, "/vol/work"
-        if "linecache" in sys.modules:
-            sys.modules["linecache"].cache.clear()
         try:
             os.unlink(self._program)
             if not self._has_run:

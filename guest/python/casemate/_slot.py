@@ -110,3 +110,17 @@ def make_way(work: str) -> None:
             for known in [*sys.modules]:
                 if known == stem or known.startswith(stem + "."):
                     del sys.modules[known]
+                    preloaded.discard(known)
+
+
+def brought() -> "list[str]":
+    """The names of modules that came since the zygote was done, in that order.
+
+    Looks from the newest on: to pass over all would be to write to each one's name.
+    """
+    names = []
+    for name in reversed(sys.modules):
+        if name in preloaded:
+            break
+        names.append(name)
+    return names[::-1]
