@@ -12,7 +12,7 @@ import sys
 from _contextvars import copy_context
 from _socket import socketpair
 
-from casemate import _rehearsed, _runner, _slot, _streams, _wire
+from casemate import _ending, _rehearsed, _runner, _slot, _streams, _wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ class _Before:
             for held in (sys.argv, sys.path, sys.meta_path, warnings.filters)
         ]
         self._argv = sys.argv
-        self._main = sys.modules["__main__"]
+        self._gone = {
+            name: sys.modules[name]
+            for name in ("__main__", *_ending._gone)
+        }
         self._importers = sys.path_importer_cache.copy()
         self._environment = os.environ.get("CASEMATE_MEMORY_BYTES")
         self._streams = (sys.stdout, sys.stderr)
@@ -44,7 +47,7 @@ class _Before:
             held[:] = content
         for name in _slot.brought():
             del sys.modules[name]
-        sys.modules["__main__"] = self._main
+        sys.modules.update(self._gone)
         for place in [*sys.path_importer_cache]:
             if place not in self._importers:
                 del sys.path_importer_cache[place]
@@ -54,6 +57,7 @@ class _Before:
             os.environ["CASEMATE_MEMORY_BYTES"] = self._environment
         sys.stdout = sys.__stdout__ = self._streams[0]  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = self._streams[1]  # type: ignore[misc]
+        sys.unraisablehook = sys.__unraisablehook__
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
             sys.__dict__.pop(name, None)
         _runner._RESERVE[:] = self._reserve
@@ -88,22 +92,21 @@ def _rehearse(root: str) -> None:
     reading, writing = os.pipe()
     engine, guest = socketpair()
     try:
-        os.dup2(writing, 1, False)
-        os.dup2(writing, 2, False)
+        os.dup2(writing, 1)
+        os.dup2(writing, 2)
         for source in _rehearsed.PROGRAMS:
             engine.sendall(_request_of(source))
             try:
                 # Of its own, for decimal's context is a context variable.
-                copy_context().run(
-                    _slot.live, guest.fileno(), root, _nothing, _nothing
-                )
+                slot = _slot.Slot(guest.fileno(), root, _nothing, _nothing)
+                copy_context().run(slot.live)
             except SystemExit:
                 pass
     finally:
         guest.detach()
         _streams.forget()  # Closes that one.
-        os.dup2(saved[0], 1, False)
-        os.dup2(saved[1], 2, False)
+        os.dup2(saved[0], 1)
+        os.dup2(saved[1], 2)
         for number in (*saved, reading, writing):
             os.close(number)
         engine.close()

@@ -14,7 +14,6 @@ must differ between them is made anew in the slot: see _reseed.
 import gc
 import os
 import sys
-from functools import partial
 
 import _casemate_slot
 
@@ -76,7 +75,7 @@ def _prepare_slot(descriptor: int, level: str) -> "Callable[[], None]":
         touch_stack()
         parked()
 
-    return partial(_slot.live, descriptor, _slot.ROOT, park, os._exit)
+    return _slot.Slot(descriptor, _slot.ROOT, park, os._exit).live
 
 
 def _load(preload: str) -> None:
