@@ -25,6 +25,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
+# How many atexit handlers a rehearsal finds, the libraries', which are for the end of the real program.
+handlers_kept = 0
+
 _modules = sys.modules
 _builtins = builtins.__dict__.copy()
 _mro = type.__dict__["__mro__"].__get__
@@ -80,7 +83,7 @@ def _finalize(alive: "Callable[[], Any]") -> bool:
     """False when something is left that Python would have shown."""
     if threads_running() and "threading" in _modules:
         _shut_down(_modules["threading"])
-    if atexit._ncallbacks():
+    if atexit._ncallbacks() > handlers_kept:
         try:
             atexit._run_exitfuncs()
         except:  # noqa: E722: before 3.10 the last exception comes here, printed already.

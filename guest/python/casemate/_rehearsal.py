@@ -6,6 +6,7 @@ puts back what a program could see. Nothing here is a measurement: what is worth
 by counting faults of programs that are not among these (tests/test_faults.py).
 """
 
+import atexit
 import gc
 import os
 import sys
@@ -29,6 +30,7 @@ class _Before:
             for held in (sys.argv, sys.path, sys.meta_path, warnings.filters)
         ]
         self._argv = sys.argv
+        _ending.handlers_kept = atexit._ncallbacks()
         self._gone = {
             name: sys.modules[name]
             for name in ("__main__", *_ending._gone)
@@ -86,7 +88,12 @@ def warm_up() -> None:
         _rehearse(os.devnull)
 
 
+# The exit codes of the last rehearsal, -1 where the end was left to Python: for a test.
+codes: "list[int]" = []
+
+
 def _rehearse(root: str) -> None:
+    codes.clear()
     before = _Before(root)
     saved = os.dup(1), os.dup(2)
     reading, writing = os.pipe()
@@ -94,14 +101,15 @@ def _rehearse(root: str) -> None:
     try:
         os.dup2(writing, 1)
         os.dup2(writing, 2)
-        for source in _rehearsed.PROGRAMS:
+        for source in _rehearsed.programs():
             engine.sendall(_request_of(source))
+            slot = _slot.Slot(guest.fileno(), root, _nothing, codes.append)
             try:
-                # Of its own, for decimal's context is a context variable.
-                slot = _slot.Slot(guest.fileno(), root, _nothing, _nothing)
+                # In a context of its own: decimal's context is a variable of it.
                 copy_context().run(slot.live)
             except SystemExit:
-                pass
+                codes.append(-1)
+            before.restore()
     finally:
         guest.detach()
         _streams.forget()  # Closes that one.
@@ -111,6 +119,7 @@ def _rehearse(root: str) -> None:
             os.close(number)
         engine.close()
         before.restore()
+        _ending.handlers_kept = 0
 
 
 def _nothing(*_: object) -> None:

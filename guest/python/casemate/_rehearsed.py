@@ -4,6 +4,8 @@ They print little, write one file and remove it, and import only what is preload
 caches of the library is cleared after them (_rehearsal).
 """
 
+import sys
+
 # Syntax, builtin types and what the compiler and the interpreter need for them.
 _LANGUAGE = b'''\
 """Doc."""
@@ -181,4 +183,39 @@ orders = [{"prize": 3}, {"price": 4}]
 print(total(orders))
 """
 
+_NUMPY = b"""\
+import numpy as np
+
+a = np.arange(12, dtype=float).reshape(3, 4)
+print(a.mean(axis=0), (a @ a.T).sum(), a[a > 5][:3], np.linspace(0, 1, 5), np.array([3, 1, 2]).argsort())
+rng = np.random.default_rng()
+rng.normal(size=3), np.random.rand(2), np.linalg.solve(np.eye(2), [1, 2]), np.concatenate([a, a]).std().round(3)
+a
+"""
+
+_PANDAS = b"""\
+import io
+
+import pandas as pd
+
+df = pd.read_csv(io.StringIO("day,team,score\\n2024-01-01,a,1.5\\n2024-01-02,b,2\\n2024-01-03,a,"), parse_dates=["day"])
+df["double"] = df["score"] * 2
+print(df.groupby("team")["score"].agg(["mean", "sum"]), df.dtypes, df.describe(), sep="\\n")
+other = pd.DataFrame({"team": ["a", "b"], "name": ["ann", "bob"]})
+merged = df.merge(other, on="team").sort_values("score", ascending=False)
+print(merged[merged["score"] > 1].head(), merged["name"].value_counts(), merged.isna().sum())
+merged.pivot_table(index="team", values="score", aggfunc="mean").to_csv(), df.to_dict("records")
+df
+"""
+
 PROGRAMS = (_LANGUAGE, _LIBRARY, _FAILURE)
+
+
+def programs() -> "tuple[bytes, ...]":
+    """Those for what is loaded."""
+    found = PROGRAMS
+    if "numpy" in sys.modules:
+        found += (_NUMPY,)
+    if "pandas" in sys.modules:
+        found += (_PANDAS,)
+    return found

@@ -32,13 +32,7 @@ _BARE = (
     " unicodedata urllib.parse uuid zlib"
 ).split()
 _NUMPY = ["numpy", "numpy.random", "numpy.linalg"]
-_PANDAS = [
-    "pandas",
-    "matplotlib",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.pyplot",
-]
-SETS = {"bare": _BARE, "numpy": _BARE + _NUMPY, "pandas": _BARE + _NUMPY + _PANDAS}
+SETS = {"bare": _BARE, "numpy": _BARE + _NUMPY, "pandas": _BARE + _NUMPY + ["pandas"]}
 # What the runner loads when a program ends otherwise than by reaching its end.
 _OWN = ("_artifacts", "_hints", "_report", "_result")
 
@@ -65,6 +59,8 @@ def main(preload: str, link: int, level: str = "hot") -> "Callable[[], None]":
 def _prepare_slot(descriptor: int, level: str) -> "Callable[[], None]":
     """In the child: all that can be done before there is a program."""
     _reseed.reseed()
+    if "matplotlib" in sys.modules:
+        sys.modules["casemate._figures"].offer_font_lists()
     if level == "hot":
         _rehearsal.rehearse(_slot.ROOT)
         _reseed.reseed()
@@ -80,14 +76,12 @@ def _prepare_slot(descriptor: int, level: str) -> "Callable[[], None]":
 
 def _load(preload: str) -> None:
     _slot.note_start()
-    if "pandas" in preload:
-        from casemate import _preload_figures
-
-        _preload_figures.begin()
     for name in SETS[preload]:
         __import__(name)
-    if "pandas" in preload:
-        _preload_figures.end()
+    if preload == "pandas":
+        from casemate import _preload_figures
+
+        _preload_figures.load()
     for name in _OWN:
         __import__("casemate." + name)
     _slot.note_preloaded()
