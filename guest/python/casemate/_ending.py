@@ -17,6 +17,7 @@ import builtins
 import gc
 import os
 import sys
+from _io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 from _thread import _count as threads_running
 
 from casemate import _slot, _streams, _wire
@@ -30,17 +31,24 @@ handlers_kept = 0
 
 _modules = sys.modules
 _builtins = builtins.__dict__.copy()
-_mro = type.__dict__["__mro__"].__get__
+_FILES = (FileIO, BufferedReader, BufferedWriter, TextIOWrapper)
+_mro: "Any" = getattr(type.__dict__["__mro__"], "__get__")
 
 
 def status(end: SystemExit) -> int:
-    """The exit status that Python makes of it; negative when Python has something to print."""
+    """The exit status that Python makes of it, or -1 where that is for Python itself to say."""
     code = end.code if type(end) is SystemExit else end
     if code is None:
         return 0
-    if type(code) is int and -(1 << 31) <= code < 1 << 31:
-        return code & 0xFF
-    gc.unfreeze()
+    if type(code) in (int, bool) and -(1 << 63) <= code < 1 << 63:
+        return int(code) & 0xFF
+    if type(code) is str and sys.stderr is sys.__stderr__:
+        try:
+            sys.stderr.write(code)
+            sys.stderr.write("\n")
+        except (OSError, ValueError):
+            pass
+        return 1
     return -1
 
 
@@ -63,14 +71,15 @@ def end(
         pass
     builtins.__dict__.update(_builtins)
     if not seen:
-        _leave_to_python()
+        leave_to_python()
         raise SystemExit(code)
     _streams.flush()
     channel.send(_wire.DONE, _wire.number_field(_wire.TAG_EXIT_CODE, code))
     leave(code)
 
 
-def _leave_to_python() -> None:
+def leave_to_python() -> None:
+    """Puts back what Python needs for its own end; the process must end by it next."""
     for name in _slot.brought():
         del _modules[name]
     _modules.update(_gone)
@@ -104,8 +113,10 @@ def _finalize(alive: "Callable[[], Any]") -> bool:
 # end, where no code is running, is told as line 1 of "sys".
 _drop = eval(
     compile(
-        "lambda modules, names, collect: (modules.__setitem__('__main__', None),"
-        " [modules.__setitem__(name, None) for name in names], collect())",
+        (
+            "lambda modules, names, collect: (modules.__setitem__('__main__', None),"
+            " [modules.__setitem__(name, None) for name in names], collect())"
+        ),
         "sys",
         "eval",
     ),
@@ -113,9 +124,7 @@ _drop = eval(
 )
 # What Python's own end lacks by then, seen in what it prints of errors: no source lines, no advice.
 _gone = {
-    name: sys.modules[name]
-    for name in ("io", "warnings", "linecache", "traceback")
-    if name in sys.modules
+    name: sys.modules[name] for name in ("io", "warnings", "linecache", "traceback") if name in sys.modules
 }
 
 
@@ -154,11 +163,7 @@ def _unraisable(told: "Any") -> None:
     trace = told.exc_traceback
     if trace is not None and trace.tb_frame.f_code.co_filename in (__file__, "sys"):
         trace = trace.tb_next
-    _show_unraisable(
-        _Unraisable(
-            (told.exc_type, told.exc_value, trace, told.err_msg, told.object)
-        )
-    )
+    _show_unraisable(_Unraisable((told.exc_type, told.exc_value, trace, told.err_msg, told.object)))
 
 
 def _flushed() -> bool:
@@ -198,12 +203,18 @@ def _let_go() -> None:
 
 def _destructors() -> bool:
     """Whether something with a destructor is left of what was made since the slot was parked."""
-    known: "set[type]" = set()
+    plain: "set[type]" = set()
     for thing in gc.get_objects():
         kind = type(thing)
-        if kind not in known:
-            known.add(kind)
-            for base in _mro(kind):
-                if "__del__" in base.__dict__:
-                    return True
+        if kind in plain:
+            continue
+        if kind in _FILES:
+            # To close one that holds nothing back is to do nothing: fonts stay open for one.
+            if kind is not FileIO and not thing.closed and thing.writable():
+                return True
+            continue
+        plain.add(kind)
+        for base in _mro(kind):
+            if "__del__" in base.__dict__:
+                return True
     return False

@@ -30,8 +30,8 @@ def load() -> None:
         return answer
 
     os.access = with_promised(True, access)
-    pathlib.Path.mkdir = with_promised(True, mkdir)  # type: ignore[method-assign]
-    pathlib.Path.is_dir = with_promised(True, is_dir)  # type: ignore[method-assign]
+    pathlib.Path.mkdir = with_promised(True, mkdir)  # type: ignore
+    pathlib.Path.is_dir = with_promised(True, is_dir)  # type: ignore
     try:
         import matplotlib
 
@@ -40,8 +40,8 @@ def load() -> None:
         own()
     finally:
         os.access = access
-        pathlib.Path.mkdir = mkdir  # type: ignore[method-assign]
-        pathlib.Path.is_dir = is_dir  # type: ignore[method-assign]
+        pathlib.Path.mkdir = mkdir  # type: ignore
+        pathlib.Path.is_dir = is_dir  # type: ignore
     # Without a list in the image it is made here, once for all slots, and cannot be kept.
     from matplotlib import cbook
 

@@ -115,7 +115,7 @@ except ValueError as error:
 '''
 
 # The modules that programs import most.
-_LIBRARY = b'''\
+_LIBRARY = b"""\
 import csv
 import io
 import json
@@ -171,7 +171,7 @@ try:
 except OSError:
     pass
 rows[:5]
-'''
+"""
 
 # An exception that ends the program, so that the report of one is at hand.
 _FAILURE = b"""\
@@ -213,7 +213,7 @@ PROGRAMS = (_LANGUAGE, _LIBRARY, _FAILURE)
 
 def programs() -> "tuple[bytes, ...]":
     """Those for what is loaded."""
-    found = PROGRAMS
+    found: "tuple[bytes, ...]" = PROGRAMS
     if "numpy" in sys.modules:
         found += (_NUMPY,)
     if "pandas" in sys.modules:

@@ -83,7 +83,11 @@ class Slot:
         except SystemExit as end:
             code = _ending.status(end)
             if code < 0:
+                _ending.leave_to_python()
                 raise
+        except KeyboardInterrupt:
+            _ending.leave_to_python()
+            raise
         del namespace
         _ending.end(channel, code, alive, self._leave)
 
@@ -113,10 +117,7 @@ def make_way(work: str) -> None:
         if (
             stem in preloaded
             and stem not in _started
-            and (
-                name[len(stem) :] in _SUFFIXES
-                or os.path.exists(f"{work}/{name}/__init__.py")
-            )
+            and (name[len(stem) :] in _SUFFIXES or os.path.exists(f"{work}/{name}/__init__.py"))
         ):
             for known in [*sys.modules]:
                 if known == stem or known.startswith(stem + "."):

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 # What programs import often and what costs little to have: some 30 ms and 2 MiB in all. Each page
 # counts at every fork, which is why asyncio (11 ms alone), logging and their like are not here.
 _BARE = (
-    "_strptime base64 bisect calendar collections collections.abc contextlib copy csv dataclasses datetime decimal enum"
-    " fractions functools glob hashlib heapq inspect io itertools json math numbers operator os pathlib pickle"
-    " pprint random re secrets shutil statistics string struct tempfile textwrap time traceback types typing"
-    " unicodedata urllib.parse uuid zlib"
+    "_strptime base64 bisect calendar collections collections.abc contextlib copy csv dataclasses datetime"
+    " decimal enum fractions functools glob hashlib heapq inspect io itertools json math numbers operator os"
+    " pathlib pickle pprint random re secrets shutil statistics string struct tempfile textwrap time"
+    " traceback types typing unicodedata urllib.parse uuid zlib"
 ).split()
 _NUMPY = ["numpy", "numpy.random", "numpy.linalg"]
 SETS = {"bare": _BARE, "numpy": _BARE + _NUMPY, "pandas": _BARE + _NUMPY + ["pandas"]}

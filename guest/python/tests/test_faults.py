@@ -24,53 +24,74 @@ TRIES = 3
 PROGRAMS = {
     "arithmetic": ("print((17 * 23 - 4) / 3 ** 2, 10 ** 20 // 7, -7 % 3)", b"43.0 14285714285714285714 2\n"),
     "f-string and comprehension": (
-        "words = ['pear', 'fig', 'plum']\nprint(f'{len(words):>4} {sum(map(len, words)) / 3:.2f}', [w.upper() for w"
-        " in words if 'p' in w])",
+        (
+            "words = ['pear', 'fig', 'plum']\nprint(f'{len(words):>4} {sum(map(len, words)) / 3:.2f}',"
+            " [w.upper() for w in words if 'p' in w])"
+        ),
         b"   3 3.67 ['PEAR', 'PLUM']\n",
     ),
     "dict and sort": (
-        "counts = {}\nfor n in range(200):\n    counts[f'key{n * 37 % 200}'] = n\ntop = sorted(counts.items(), key="
-        "lambda item: (-item[1], item[0]))\nprint(top[0], top[-1], len(counts))",
+        (
+            "counts = {}\nfor n in range(200):\n    counts[f'key{n * 37 % 200}'] = n\ntop ="
+            " sorted(counts.items(), key=lambda item: (-item[1], item[0]))\nprint(top[0], top[-1],"
+            " len(counts))"
+        ),
         b"('key163', 199) ('key0', 0) 200\n",
     ),
     "json": (
-        "import json\ntext = json.dumps({'rows': [{'id': i, 'ok': i % 2 == 0} for i in range(20)]}, indent=1)\n"
-        "print(len(json.loads(text)['rows']), len(text))",
+        (
+            "import json\ntext = json.dumps({'rows': [{'id': i, 'ok': i % 2 == 0} for i in range(20)]},"
+            " indent=1)\nprint(len(json.loads(text)['rows']), len(text))"
+        ),
         b"20 736\n",
     ),
     "re": (
-        "import re\nlog = 'GET /a 200\\nPOST /b 404\\nGET /c 500\\n'\nfor m in re.finditer(r'^(GET|POST) (/\\w) (\\d+)$',"
-        " log, re.M):\n    print(m.group(2), int(m[3]) + 1)\nprint(re.sub(r'\\d', '#', log.split()[2]))",
+        (
+            "import re\nlog = 'GET /a 200\\nPOST /b 404\\nGET /c 500\\n'\nfor m in re.finditer(r'^(GET|POST)"
+            " (/\\w) (\\d+)$', log, re.M):\n    print(m.group(2), int(m[3]) + 1)\nprint(re.sub(r'\\d', '#',"
+            " log.split()[2]))"
+        ),
         b"/a 201\n/b 405\n/c 501\n###\n",
     ),
     "datetime": (
-        "from datetime import date, datetime, timedelta\nstart = date(2024, 2, 27)\nprint([str(start + timedelta(days=d"
-        ")) for d in range(4)])\nprint(datetime(2024, 5, 6, 7, 8).strftime('%A %d %B %Y'), (date(2025, 1, 1) - start"
-        ").days)",
+        (
+            "from datetime import date, datetime, timedelta\nstart = date(2024, 2, 27)\nprint([str(start +"
+            " timedelta(days=d)) for d in range(4)])\nprint(datetime(2024, 5, 6, 7, 8).strftime('%A %d %B"
+            " %Y'), (date(2025, 1, 1) - start).days)"
+        ),
         b"['2024-02-27', '2024-02-28', '2024-02-29', '2024-03-01']\nMonday 06 May 2024 309\n",
     ),
     "decimal": (
-        "from decimal import Decimal, ROUND_HALF_UP\nprices = ['19.99', '5.01', '0.10']\ntotal = sum(map(Decimal, prices"
-        "), Decimal(0))\nprint(total, (total * Decimal('0.19')).quantize(Decimal('0.01'), ROUND_HALF_UP))",
+        (
+            "from decimal import Decimal, ROUND_HALF_UP\nprices = ['19.99', '5.01', '0.10']\ntotal ="
+            " sum(map(Decimal, prices), Decimal(0))\nprint(total, (total *"
+            " Decimal('0.19')).quantize(Decimal('0.01'), ROUND_HALF_UP))"
+        ),
         b"25.10 4.77\n",
     ),
     "class": (
-        "class Account:\n    rate = 0.5\n    def __init__(self, owner, balance=0):\n        self.owner, self.balance ="
-        " owner, balance\n    def deposit(self, amount):\n        self.balance += amount\n        return self\n   "
-        " @property\n    def interest(self):\n        return self.balance * self.rate\nclass Special(Account):\n   "
-        " rate = 0.75\n    def __str__(self):\n        return f'<{self.owner}: {self.interest}>'\nprint(Special('ann'"
-        ", 8).deposit(8))",
+        (
+            "class Account:\n    rate = 0.5\n    def __init__(self, owner, balance=0):\n        self.owner,"
+            " self.balance = owner, balance\n    def deposit(self, amount):\n        self.balance += amount\n"
+            "        return self\n    @property\n    def interest(self):\n        return self.balance *"
+            " self.rate\nclass Special(Account):\n    rate = 0.75\n    def __str__(self):\n        return"
+            " f'<{self.owner}: {self.interest}>'\nprint(Special('ann', 8).deposit(8))"
+        ),
         b"<ann: 12.0>\n",
     ),
     "KeyError": (
-        "stock = {'a': 1}\nfor name in 'ab':\n    try:\n        print(name, stock[name])\n    except KeyError as"
-        " missing:\n        print('no', missing)\n    finally:\n        stock.pop(name, None)",
+        (
+            "stock = {'a': 1}\nfor name in 'ab':\n    try:\n        print(name, stock[name])\n    except"
+            " KeyError as missing:\n        print('no', missing)\n    finally:\n        stock.pop(name, None)"
+        ),
         b"a 1\nno 'b'\n",
     ),
     "generators": (
-        "import itertools\ndef evens(start):\n    while True:\n        yield start\n        start += 2\nprint(list("
-        "itertools.islice(evens(4), 5)), [k + str(len(list(g))) for k, g in itertools.groupby('aabccc')], sum(itertools"
-        ".chain(range(5), (n * n for n in range(5)))))",
+        (
+            "import itertools\ndef evens(start):\n    while True:\n        yield start\n        start +="
+            " 2\nprint(list(itertools.islice(evens(4), 5)), [k + str(len(list(g))) for k, g in"
+            " itertools.groupby('aabccc')], sum(itertools.chain(range(5), (n * n for n in range(5)))))"
+        ),
         b"[4, 6, 8, 10, 12] ['a2', 'b1', 'c3'] 40\n",
     ),
 }

@@ -22,6 +22,7 @@ print(json.dumps({
 }))
 """
 
+
 class Visible(unittest.TestCase):
     maxDiff = None
 
