@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _GLYPH = "Glyph "  # how matplotlib's warning about a character without a picture begins
 # An image keeps the list of its fonts here; making it costs a first plot a second.
-_FONT_LISTS = "/usr/share/casemate/matplotlib"
+FONT_LISTS = "/usr/share/casemate/matplotlib"
 _PICTURES = (".png", ".jpg", ".jpeg", ".svg", ".pdf", ".webp")
 # Where fonts for the scripts that the default font lacks come from on Debian, by range of characters.
 _FONTS = (
@@ -54,11 +54,11 @@ def offer_font_lists() -> None:
     Links in its configuration directory, which must be a writable one: it passes over others.
     """
     try:
-        names = os.listdir(_FONT_LISTS)
+        names = os.listdir(FONT_LISTS)
         directory = os.environ["MPLCONFIGDIR"]
         os.makedirs(directory, exist_ok=True)
         for name in names:
-            os.symlink(f"{_FONT_LISTS}/{name}", f"{directory}/{name}")
+            os.symlink(f"{FONT_LISTS}/{name}", f"{directory}/{name}")
     except (OSError, KeyError):
         pass  # Slower, not less: matplotlib makes the list itself.
 

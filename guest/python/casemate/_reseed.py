@@ -7,10 +7,14 @@ default_rng(). The seed of str hashes is shared by all slots of a zygote, by des
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def reseed() -> None:
     """After the fork, after the rehearsal, and once more when the program has come."""
-    modules = sys.modules
+    modules: "dict[str, Any]" = sys.modules
     if "random" in modules:
         modules["random"].seed()
     if "numpy.random" in modules:

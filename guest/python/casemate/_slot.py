@@ -36,45 +36,60 @@ def note_preloaded() -> None:
     preloaded.update(sys.modules)
 
 
-def live(
-    descriptor: int,
-    root: str,
-    park: "Callable[[], None]",
-    leave: "Callable[[int], None]",
-) -> None:
-    """Waits for one program, runs it, tells the engine and calls `leave` with the exit code.
+class Slot:
+    """One program's place. `park` is called when all is ready for it, `leave` with its exit code
+    when the engine was told DONE."""
 
-    Returns or raises instead where Python itself is to end the process, as it ends a cold run: by
-    the signal of KeyboardInterrupt, in forked children, and wherever _ending cannot do the same
-    for less. No DONE is sent then. `park` is called when all is ready for the program.
-    """
-    channel = _wire.Channel(descriptor)
-    _streams.install(channel)
-    # What is left for the collector is the program's alone; __main__ is to go with it.
-    gc.freeze()
-    clean_main()
-    park()
-    try:
-        request = _request.receive(descriptor, root + "/work")
-    except (_wire.ProtocolError, OSError) as error:
-        sys.stderr.write("casemate: the run could not be set up: %s\n" % error)
-        raise SystemExit(_runner.NOT_STARTED) from None
-    if request is None:
-        raise SystemExit(_runner.NOT_STARTED)
-    _reseed.reseed()
-    make_way(root + "/work")
-    place = _runner.Place(root, request)
-    namespace = _runner.prepare(channel, place, request)
-    alive = ref(namespace["__loader__"])
-    try:
-        _runner.execute(channel, place, namespace)
-        code = 0
-    except SystemExit as end:
-        code = _ending.status(end)
-        if code < 0:
+    def __init__(
+        self,
+        descriptor: int,
+        root: str,
+        park: "Callable[[], None]",
+        leave: "Callable[[int], None]",
+    ) -> None:
+        self._descriptor = descriptor
+        self._root = root
+        self._park = park
+        self._leave = leave
+
+    def live(self) -> None:
+        """Waits for one program and runs it.
+
+        Returns or raises instead of leaving where Python itself is to end the process, as it ends a
+        cold run: by the signal of KeyboardInterrupt, in forked children, and wherever _ending
+        cannot do the same for less. No DONE is sent then.
+        """
+        channel = _wire.Channel(self._descriptor)
+        _streams.install(channel)
+        # What is left for the collector is the program's alone; __main__ is to go with it.
+        gc.freeze()
+        clean_main()
+        self._park()
+        try:
+            request = _request.receive(self._descriptor, self._root + "/work")
+        except (_wire.ProtocolError, OSError) as error:
+            sys.stderr.write("casemate: the run could not be set up: %s\n" % error)
+            raise SystemExit(_runner.NOT_STARTED) from None
+        if request is None:
+            raise SystemExit(_runner.NOT_STARTED)
+        _reseed.reseed()
+        make_way(self._root + "/work")
+        place = _runner.Place(self._root, request)
+        namespace = _runner.prepare(channel, place, request)
+        alive = ref(namespace["__loader__"])
+        try:
+            _runner.execute(channel, place, namespace)
+            code = 0
+        except SystemExit as end:
+            code = _ending.status(end)
+            if code < 0:
+                _ending.leave_to_python()
+                raise
+        except KeyboardInterrupt:
+            _ending.leave_to_python()
             raise
-    del namespace
-    _ending.end(channel, code, alive, leave)
+        del namespace
+        _ending.end(channel, code, alive, self._leave)
 
 
 def clean_main() -> None:
@@ -102,11 +117,22 @@ def make_way(work: str) -> None:
         if (
             stem in preloaded
             and stem not in _started
-            and (
-                name[len(stem) :] in _SUFFIXES
-                or os.path.exists(f"{work}/{name}/__init__.py")
-            )
+            and (name[len(stem) :] in _SUFFIXES or os.path.exists(f"{work}/{name}/__init__.py"))
         ):
             for known in [*sys.modules]:
                 if known == stem or known.startswith(stem + "."):
                     del sys.modules[known]
+                    preloaded.discard(known)
+
+
+def brought() -> "list[str]":
+    """The names of modules that came since the zygote was done, in that order.
+
+    Looks from the newest on: to pass over all would be to write to each one's name.
+    """
+    names = []
+    for name in reversed(sys.modules):
+        if name in preloaded:
+            break
+        names.append(name)
+    return names[::-1]

@@ -14,7 +14,6 @@ must differ between them is made anew in the slot: see _reseed.
 import gc
 import os
 import sys
-from functools import partial
 
 import _casemate_slot
 
@@ -27,19 +26,13 @@ if TYPE_CHECKING:
 # What programs import often and what costs little to have: some 30 ms and 2 MiB in all. Each page
 # counts at every fork, which is why asyncio (11 ms alone), logging and their like are not here.
 _BARE = (
-    "base64 bisect calendar collections collections.abc contextlib copy csv dataclasses datetime decimal enum"
-    " fractions functools glob hashlib heapq inspect io itertools json math numbers operator os pathlib pickle"
-    " pprint random re secrets shutil statistics string struct tempfile textwrap time traceback types typing"
-    " unicodedata urllib.parse uuid zlib"
+    "_strptime base64 bisect calendar collections collections.abc contextlib copy csv dataclasses datetime"
+    " decimal enum fractions functools glob hashlib heapq inspect io itertools json math numbers operator os"
+    " pathlib pickle pprint random re secrets shutil statistics string struct tempfile textwrap time"
+    " traceback types typing unicodedata urllib.parse uuid zlib"
 ).split()
 _NUMPY = ["numpy", "numpy.random", "numpy.linalg"]
-_PANDAS = [
-    "pandas",
-    "matplotlib",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.pyplot",
-]
-SETS = {"bare": _BARE, "numpy": _BARE + _NUMPY, "pandas": _BARE + _NUMPY + _PANDAS}
+SETS = {"bare": _BARE, "numpy": _BARE + _NUMPY, "pandas": _BARE + _NUMPY + ["pandas"]}
 # What the runner loads when a program ends otherwise than by reaching its end.
 _OWN = ("_artifacts", "_hints", "_report", "_result")
 
@@ -66,6 +59,8 @@ def main(preload: str, link: int, level: str = "hot") -> "Callable[[], None]":
 def _prepare_slot(descriptor: int, level: str) -> "Callable[[], None]":
     """In the child: all that can be done before there is a program."""
     _reseed.reseed()
+    if "matplotlib" in sys.modules:
+        sys.modules["casemate._figures"].offer_font_lists()
     if level == "hot":
         _rehearsal.rehearse(_slot.ROOT)
         _reseed.reseed()
@@ -76,19 +71,17 @@ def _prepare_slot(descriptor: int, level: str) -> "Callable[[], None]":
         touch_stack()
         parked()
 
-    return partial(_slot.live, descriptor, _slot.ROOT, park, os._exit)
+    return _slot.Slot(descriptor, _slot.ROOT, park, os._exit).live
 
 
 def _load(preload: str) -> None:
     _slot.note_start()
-    if "pandas" in preload:
-        from casemate import _preload_figures
-
-        _preload_figures.begin()
     for name in SETS[preload]:
         __import__(name)
-    if "pandas" in preload:
-        _preload_figures.end()
+    if preload == "pandas":
+        from casemate import _preload_figures
+
+        _preload_figures.load()
     for name in _OWN:
         __import__("casemate." + name)
     _slot.note_preloaded()

@@ -268,6 +268,16 @@ class Engine:
             )
             shutil.rmtree(root, ignore_errors=True)
 
+    def new_root(self, make_run_directory: bool = True) -> pathlib.Path:
+        """A new directory in place of /vol."""
+        root = pathlib.Path(tempfile.mkdtemp(prefix="casemate-guest-"))
+        self._roots.append(root)
+        for directory in ("work", "home", "tmp") + (
+            ("run",) if make_run_directory else ()
+        ):
+            (root / directory).mkdir()
+        return root
+
     def _start(
         self,
         root: pathlib.Path,
@@ -309,12 +319,7 @@ class Engine:
         extra_path: Optional[str] = None,
     ) -> Ended:
         """Runs to the end, or kills when stdout holds `kill_when`. `raw` replaces the request."""
-        root = pathlib.Path(tempfile.mkdtemp(prefix="casemate-guest-"))
-        self._roots.append(root)
-        for directory in ("work", "home", "tmp") + (
-            ("run",) if make_run_directory else ()
-        ):
-            (root / directory).mkdir()
+        root = self.new_root(make_run_directory)
         data = source.encode() if isinstance(source, str) else source
         message = (
             raw

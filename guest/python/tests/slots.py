@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 from typing import IO, Optional
@@ -13,7 +14,7 @@ import engine
 
 FAKE = pathlib.Path(__file__).resolve().parent / "fake"
 COMMAND = (
-    "import sys; sys.path.append({fake!r}); sys.path.insert(0, {package!r});"
+    "import sys; sys.path.insert(0, {package!r});"
     " from casemate import _zygote; _zygote.main({preload!r}, {link}, {level!r})()"
 )
 
@@ -78,13 +79,18 @@ class SlotEngine(engine.Engine):
     """As Engine, but for what a zygote decides for all: flags and further paths are not for one run."""
 
     def __init__(
-        self, python: str = engine.PYTHON, preload: str = "bare", level: str = "hot"
+        self,
+        python: str = engine.PYTHON,
+        preload: str = "bare",
+        level: str = "hot",
+        variables: dict[str, str] = {},
     ) -> None:
         super().__init__(python)
+        # Where the image has the extension.
+        shutil.copy(FAKE / "_casemate_slot.py", self._package)
         self.last: Optional[Slot] = None
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         code = COMMAND.format(
-            fake=str(FAKE),
             package=str(self._package),
             preload=preload,
             link=theirs.fileno(),
@@ -95,7 +101,7 @@ class SlotEngine(engine.Engine):
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=None if "CASEMATE_TEST_LOUD" in os.environ else subprocess.DEVNULL,
-            env=engine.environment(pathlib.Path("/vol")),
+            env={**engine.environment(pathlib.Path("/vol")), **variables},
             pass_fds=(theirs.fileno(),),
         )
         theirs.close()

@@ -40,9 +40,7 @@ def serve(link: int) -> int:
         else:
             flags = os.WNOHANG if order["what"] == "poll" else 0
             child, status, usage = os.wait4(order["pid"], flags)
-            answer = (
-                [os.waitstatus_to_exitcode(status), usage.ru_minflt] if child else None
-            )
+            answer = [os.waitstatus_to_exitcode(status), usage.ru_minflt] if child else None
         sock.sendall(json.dumps(answer).encode())
 
 
