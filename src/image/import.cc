@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "image/blobs.h"
 #include "image/disk_tree.h"
 #include "image/oci.h"
@@ -135,6 +137,16 @@ Result<Imported> import_locked(const Store& store, StoreWriter& writer, const sy
 }
 
 }  // namespace
+
+std::string image_name_of(std::string_view file) {
+  std::string name(file.substr(file.rfind('/') + 1));  // npos + 1 is 0
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  for (const std::string_view ending : {".gz", ".zst", ".tar", ".tgz", ".oci"}) {
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  }
+  return is_image_name(name) ? name : std::string();
+}
 
 Result<Imported> import_image(const Store& store, const sys::Fd& archive, const ImportOptions& options,
                               Progress& progress) {

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -33,6 +34,9 @@ struct ImportOptions {
   ImportLimits limits;
   milliseconds lock_wait{15 * 60'000};
 };
+
+// The name that an archive's file suggests: "x/Tool-1.tar.gz" → "tool-1". Empty where it suggests none.
+std::string image_name_of(std::string_view file);
 
 struct Imported {
   ImageInfo image;

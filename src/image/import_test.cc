@@ -265,6 +265,17 @@ TEST_F(ImportTest, ANameIsTakenOnlyWhenAskedTo) {
   EXPECT_NE(message_of(import()).find("cannot be an image's name"), std::string::npos);
 }
 
+TEST(ImageNameOf, IsTheFilesOwnWithoutItsEndings) {
+  EXPECT_EQ(image_name_of("Tool-1.2.tar"), "tool-1.2");
+  EXPECT_EQ(image_name_of("/tmp/x/a_b.tar.gz"), "a_b");
+  EXPECT_EQ(image_name_of("a.tgz"), "a");
+  EXPECT_EQ(image_name_of("a.tar.zst"), "a");
+  EXPECT_EQ(image_name_of("-"), "");
+  EXPECT_EQ(image_name_of("a b.tar"), "");
+  EXPECT_EQ(image_name_of(".tar"), "");
+  EXPECT_EQ(image_name_of("x/"), "");
+}
+
 // A file system that takes no more bytes: here the limit of a file's size, which is an errno too.
 TEST_F(ImportTest, AFailedWriteLeavesNothing) {
   archive_.layer(base_layer().add("large", std::string(1 << 20, 'x')));
