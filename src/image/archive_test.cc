@@ -79,6 +79,13 @@ TEST(Unpacked, TakesOffOneLayerOfPacking) {
   EXPECT_EQ(*unpack(text, Packing::kAny), text);
 }
 
+// As pigz and eStargz write it.
+TEST(Unpacked, TakesSeveralMembersAsOneText) {
+  for (const bool zstd : {false, true}) {
+    EXPECT_EQ(*unpack(packed("first ", zstd) + packed("second", zstd), Packing::kAny), "first second");
+  }
+}
+
 TEST(Unpacked, HashesWhatCameOut) {
   const std::string text = "some bytes";
   const std::string small = packed(text, /*zstd=*/false);

@@ -18,9 +18,9 @@ namespace casemate::json {
 inline constexpr std::size_t kReaderDepthMax = 64;
 
 struct ReadLimits {
-  std::size_t bytes_max = std::size_t{1} << 20;  // of the text; a document takes up to some 60 times as much
+  std::size_t bytes_max = std::size_t{1} << 20;  // of the text
   std::size_t depth_max = kReaderDepthMax;       // arrays and objects in each other; at most kReaderDepthMax
-  std::size_t values_max = 100'000;              // values and keys together
+  std::size_t values_max = 100'000;  // values and keys together; each takes some 40 bytes beside its text
 };
 
 // Reads one value. Does not recurse, and takes time n log n.
