@@ -97,9 +97,9 @@ class JsonChecker {
   bool hex4(unsigned& out) {
     out = 0;
     for (int i = 0; i < 4; ++i) {
-      const std::size_t digit = std::string_view("0123456789abcdef").find(static_cast<char>(peek() | 0x20));
+      const std::size_t digit = std::string_view("0123456789abcdefABCDEF").find(peek());
       if (peek() == '\0' || digit == std::string_view::npos) return false;
-      out = out * 16 + static_cast<unsigned>(digit);
+      out = out * 16 + static_cast<unsigned>(digit < 16 ? digit : digit - 6);
       ++at_;
     }
     return true;

@@ -7,7 +7,11 @@ alone here.
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
 import struct
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,6 +117,25 @@ def json_seeds() -> Iterator[tuple[str, bytes]]:
     yield "controls", b"\0\3\x21" + bytes(range(33))
 
 
+def json_reader_seeds() -> Iterator[tuple[str, bytes]]:
+    """JSON texts, and what is nearly one."""
+    yield "all_kinds", b'{"a": [null, true, false, -1.5e3, "x\\n"], "": {}, "b": []}'
+    yield "escapes", b'"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud834\\udd1e\\u0000"'
+    yield "numbers", b"[0, -0, 1.50, 1E5, 1e400, 1e-400, 9007199254740993, 18446744073709551616]"
+    yield "long_number", b"[" + b"7" * 400 + b', "1e5", -0.' + b"3" * 400 + b"]"
+    yield "key_twice", b'{"a":1,"\\u0061":2}'
+    yield "half_a_pair", b'["\\ud800", "\\udc00"]'
+    yield "not_utf8", b'"\xed\xa0\x80"'
+    yield "deep", b"[" * 65 + b"]" * 65
+    yield "deep_enough", b'{"a":[' * 32 + b"]}" * 32
+    yield "bare_nul", b"[1,\0]"
+    yield "trailing", b"1 2"
+    yield "comment", b"/* c */ 1"
+    yield "leading_zero", b"[01]"
+    yield "byte_order_mark", b"\xef\xbb\xbf1"
+    yield "control_in_string", b'"a\x1fb"'
+
+
 def manifest_seeds() -> Iterator[tuple[str, bytes]]:
     """An image's manifest, and its about text."""
     digest = b"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -131,6 +154,66 @@ def manifest_seeds() -> Iterator[tuple[str, bytes]]:
     about += b"package bash 5.2 amd64\npackage coreutils 9.1-1 amd64\nmodule json\nmodule os\n"
     yield "about_full", about + b"omitted /etc/x bash\n"
     yield "about_no_rise", about + b"module os\n"
+
+
+def oci_seeds() -> Iterator[tuple[str, bytes]]:
+    """The documents of an OCI archive."""
+
+    def blob(kind: str, **more: object) -> dict[str, object]:
+        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": "sha256:" + "a" * 64, "size": 7, **more}
+
+    def document(**fields: object) -> bytes:
+        return json.dumps({"schemaVersion": 2, **fields}).encode()
+
+    manifest = blob("manifest.v1+json", platform={"os": "linux", "architecture": "amd64"})
+    layers = [blob("layer.v1.tar"), blob("layer.v1.tar+gzip"), blob("layer.v1.tar+zstd")]
+    yield "layout", b'{"imageLayoutVersion": "1.0.0"}'
+    yield "index", document(manifests=[manifest, blob("index.v1+json"), blob("other")])
+    yield "manifest", document(config=blob("config.v1+json"), layers=layers)
+    yield "manifest_bad_layer", document(config=blob("config.v1+json"), layers=[blob("layer.v1.tar+xz")])
+    diff_ids = {"type": "layers", "diff_ids": ["sha256:" + "b" * 64]}
+    yield "config", document(os="linux", architecture="amd64", rootfs=diff_ids)
+    yield "size_beyond", document(manifests=[blob("manifest.v1+json", size=2**64)])
+    yield "digest_path", document(manifests=[blob("manifest.v1+json", digest="sha256:../../x")])
+
+
+def tar(*entries: tuple[str, bytes, str, bytes], form: int = tarfile.PAX_FORMAT) -> bytes:
+    """A layer of (name, type, target, content)."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=form) as archive:
+        for name, kind, target, content in entries:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname, info.size = kind, target, len(content)
+            archive.addfile(info, io.BytesIO(content))
+    text = out.getvalue().rstrip(b"\0")  # without most of the padding
+    return text + bytes(-len(text) % 512 + 1024)
+
+
+def layer_seeds() -> Iterator[tuple[str, bytes]]:
+    """Layers, a line LAYER between them."""
+    between = b"\nLAYER\n"
+    file, folder, link, hard = tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
+    base = tar(("usr/", folder, "", b""), ("usr/a", file, "", b"abc"), ("bin", link, "usr", b""))
+    yield "base", base
+    yield "gzip", gzip.compress(base, mtime=0)
+    zstd = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", len(base))  # one raw block
+    yield "zstd", zstd + struct.pack("<I", len(base) << 3 | 1)[:3] + base
+    yield "gzip_twice", gzip.compress(gzip.compress(base, mtime=0), mtime=0)
+    yield "whiteouts", base + between + tar(("usr/.wh.a", file, "", b""), ("usr/.wh..wh..opq", file, "", b""))
+    yield "through_link", base + between + tar(("bin/b", file, "", b"x"), ("h", hard, "bin/b", b""))
+    yield "replaced", base + between + tar(("usr", file, "", b"x"), ("bin/", folder, "", b""))
+    yield "links_out", tar(("l", link, "../../..", b""), ("l/etc/x", file, "", b"x"), ("m", link, "/", b""))
+    yield "loop", tar(("a", link, "b", b""), ("b", link, "a", b""), ("a/x", file, "", b""))
+    yield "absolute", tar(("/etc/passwd", file, "", b"x"))
+    yield "dots", tar(("../../x", file, "", b"x"))
+    yield "hard_link_out", tar(("h", hard, "../../etc/passwd", b""))
+    yield "twice", tar(("a", file, "", b"x"), ("a", file, "", b"y"))
+    yield "devices", tar(("d", tarfile.CHRTYPE, "", b""), ("p", tarfile.FIFOTYPE, "", b""))
+    yield "long_names", tar(("n" * 120 + "/" + "m" * 120, file, "", b"x"), form=tarfile.GNU_FORMAT)
+    yield "pax_names", tar(("\u00e9/" * 60, folder, "", b""), ("l", link, "\u4e2d" * 50, b""))
+    yield "work_link", tar(("work", link, "/vol/work", b""), ("usr/local/bin/python3", file, "", b"x"))
+    yield "work_full", tar(("work/x", file, "", b""))
+    yield "cut_short", base[:1200]
 
 
 def guest_report_seeds() -> Iterator[tuple[str, bytes]]:
@@ -181,7 +264,10 @@ SEEDS = {
     "guest_report": guest_report_seeds,
     "imports": imports_seeds,
     "json": json_seeds,
+    "json_reader": json_reader_seeds,
+    "layer": layer_seeds,
     "manifest": manifest_seeds,
+    "oci": oci_seeds,
     "utf8": utf8_seeds,
 }
 

@@ -1,5 +1,7 @@
 #include "image_command.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 
 #include "base/bytes.h"
 #include "image/build.h"
+#include "image/import.h"
 #include "image/recipe.h"
 #include "image/store.h"
 #include "json/utf8.h"
@@ -60,6 +63,8 @@ std::string environment(const char* name) {
 struct Arguments {
   std::optional<std::string> store;
   std::string name = "python";
+  std::string file;
+  std::optional<std::string> new_name;
   bool force = false;
   bool json = false;
   bool quick = false;
@@ -72,6 +77,11 @@ std::vector<std::string> stores_to_search(const Arguments& arguments) {
 
 Result<image::StoredImage> find(const Arguments& arguments) {
   return image::find_image(stores_to_search(arguments), arguments.name);
+}
+
+std::int64_t seconds_since_1970() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
 unsigned threads() { return std::clamp(std::thread::hardware_concurrency(), 1U, 4U); }
@@ -89,9 +99,7 @@ int run_build(const Arguments& arguments) {
   image::BuildOptions options;
   options.force = arguments.force;
   options.threads = threads();
-  options.now_s =
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-          .count();
+  options.now_s = seconds_since_1970();
   const auto built = [&] {
     TerminalProgress progress;
     return image::build(*store, recipe, options, progress);
@@ -102,6 +110,51 @@ int run_build(const Arguments& arguments) {
               built->image.digest.c_str(), format_bytes(Bytes{built->about.size_bytes}).c_str(),
               static_cast<unsigned long long>(built->about.files), built->about.packages.size(),
               built->reused ? "up to date, checked" : "built", seconds);
+  return kExitOk;
+}
+
+// The archive, and what to call its image. A name that nobody asked for takes no other image's place, and
+// least of all that of the image that boxes run in when none is named.
+Result<image::ImportOptions> import_options(const Arguments& arguments) {
+  image::ImportOptions options;
+  options.threads = threads();
+  options.now_s = seconds_since_1970();
+  options.replace = arguments.new_name.has_value();
+  options.name = arguments.new_name.value_or(image::image_name_of(arguments.file));
+  if (!options.replace && (options.name.empty() || options.name == image::python_recipe().name)) {
+    return fail(ErrorCode::kInvalid, "say with --name what the image shall be called");
+  }
+  return options;
+}
+
+Result<sys::Fd> open_archive(const std::string& path) {
+  auto opened =
+      path == "-" ? Result<sys::Fd>(sys::Fd(::dup(STDIN_FILENO))) : sys::open_at(AT_FDCWD, path, O_RDONLY);
+  if (!opened) return fail(ErrorCode::kInvalid, opened.error().message);
+  struct stat status {};
+  if (::fstat(opened->get(), &status) < 0) return fail_errno(path);
+  if (S_ISDIR(status.st_mode)) return fail(ErrorCode::kInvalid, path + " is a directory, not an archive");
+  return opened;
+}
+
+int run_import(const Arguments& arguments) {
+  const Instant start = now();
+  const auto options = import_options(arguments);
+  if (!options) return report(options.error());
+  const auto archive = open_archive(arguments.file);
+  if (!archive) return report(archive.error());
+  const auto store = image::Store::open(stores_to_search(arguments).front(), image::StoreMode::kWrite);
+  if (!store) return report(store.error());
+  auto imported = [&] {
+    TerminalProgress progress;
+    return image::import_image(*store, *archive, *options, progress);
+  }();
+  if (!imported) return report(fail_with_context(imported.error(), arguments.file).value());
+  const double seconds = std::chrono::duration<double>(now() - start).count();
+  std::printf("%s %s\n%s, %llu files, %u %s, imported in %.1f s\n", imported->about.name.c_str(),
+              imported->image.digest.c_str(), format_bytes(Bytes{imported->about.size_bytes}).c_str(),
+              static_cast<unsigned long long>(imported->about.files), imported->layers,
+              imported->layers == 1 ? "layer" : "layers", seconds);
   return kExitOk;
 }
 
@@ -182,6 +235,10 @@ int run_inspect(const Arguments& arguments) {
     std::printf("omitted  %s of %s: edited or removed where the image was built\n", omitted.path.c_str(),
                 omitted.package.c_str());
   }
+  if (about->packages.empty()) {
+    std::printf("\nof an OCI archive, manifest %s\n", about->recipe.c_str());
+    return kExitOk;
+  }
   std::printf("\npackages\n");
   for (const auto& package : about->packages)
     std::printf("  %-28s %s\n", package.name.c_str(), package.version.c_str());
@@ -216,8 +273,11 @@ int run_verify(const Arguments& arguments) {
   }
   if (faults.size() > kFaultsShownMax) std::printf("… and %zu more\n", faults.size() - kFaultsShownMax);
   if (!checked->ok()) {
-    std::fprintf(stderr, "casemate image: %s: %zu %s; rebuild it with: casemate image build --force\n",
-                 found->info.digest.c_str(), faults.size(), faults.size() == 1 ? "fault" : "faults");
+    std::fprintf(
+        stderr,
+        "casemate image: %s: %zu %s; build it again with: casemate image build --force, or import it "
+        "again\n",
+        found->info.digest.c_str(), faults.size(), faults.size() == 1 ? "fault" : "faults");
     return kExitFault;
   }
   std::printf("%s: %llu files, %s: no fault%s\n", found->info.digest.c_str(),
@@ -227,9 +287,10 @@ int run_verify(const Arguments& arguments) {
 }
 
 constexpr const char* kUsage =
-    "Builds, lists, inspects and verifies the images that boxes run in.\n"
+    "Builds, imports, lists, inspects and verifies the images that boxes run in.\n"
     "\n"
     "  casemate image build [RECIPE]   build an image from the Debian packages installed here\n"
+    "  casemate image import FILE      import an OCI image archive\n"
     "  casemate image list             list the images\n"
     "  casemate image inspect IMAGE    show an image's packages and Python modules\n"
     "  casemate image verify IMAGE     compare every file with the image's digest\n"
@@ -256,6 +317,29 @@ Command build_table(Arguments& arguments) {
   command.options.push_back({"--force", nullptr,
                              "build even if the image is up to date; replaces a damaged one",
                              &arguments.force});
+  return command;
+}
+
+Command import_table(Arguments& arguments) {
+  Command command =
+      command_of("casemate image import", "Imports an OCI image archive, a tar file of an OCI image layout.",
+                 "Nothing of the image runs while it is imported. Owners, set-id bits, devices and extended "
+                 "attributes are\n"
+                 "left behind; paths and links that lead out of the image, and content without its digest, "
+                 "refuse it. A\n"
+                 "program can run in it if it has python3 in /usr/bin or /usr/local/bin, 3.9 or later.\n"
+                 "\n"
+                 "Examples:\n"
+                 "  skopeo copy docker://registry.example/analysis:1 oci-archive:analysis.tar\n"
+                 "  casemate image import analysis.tar --name analysis\n"
+                 "  casemate run --trust trusted --image analysis program.py",
+                 arguments);
+  command.arguments.push_back(
+      {"FILE", "the archive; - for standard input", &arguments.file, /*required=*/true});
+  command.options.push_back({"--name", "NAME",
+                             "what to call the image, in place of another of that name (by default: as FILE, "
+                             "if no image has that name)",
+                             &arguments.new_name});
   return command;
 }
 
@@ -289,6 +373,7 @@ struct Subcommand {
   int (*run)(const Arguments&);
 };
 constexpr Subcommand kCommands[] = {{"build", build_table, run_build},
+                                    {"import", import_table, run_import},
                                     {"list", list_table, run_list},
                                     {"inspect", inspect_table, run_inspect},
                                     {"verify", verify_table, run_verify}};
@@ -307,9 +392,9 @@ int image_command(int argc, char** argv) {
     if (const auto done = read_command(command.table(arguments), argc - 1, argv + 1)) return *done;
     return command.run(arguments);
   }
-  if (asked.empty()) return usage("a command is missing; there are build, list, inspect and verify");
+  if (asked.empty()) return usage("a command is missing; there are build, import, list, inspect and verify");
   return usage("there is no command '" + image::escape(std::string(asked)) +
-               "'; there are build, list, inspect and verify");
+               "'; there are build, import, list, inspect and verify");
 }
 
 }  // namespace casemate

@@ -8,6 +8,7 @@
 
 #include "image/inside.h"
 #include "image/parallel.h"
+#include "image/seal.h"
 #include "image/sources.h"
 #include "image/store_files.h"
 #include "image/text_lines.h"
@@ -112,17 +113,6 @@ Result<void> run_steps(const Recipe& recipe, const sys::Fd& root, const BuildOpt
   return {};
 }
 
-// Counts what the manifest holds and names it.
-void describe(const Manifest& manifest, const std::string& text, About& about) {
-  about.digest = image_digest(text);
-  for (const Entry& entry : manifest.entries) {
-    about.files += entry.type == EntryType::kFile ? 1 : 0;
-    about.directories += entry.type == EntryType::kDirectory ? 1 : 0;
-    about.links += entry.type == EntryType::kLink ? 1 : 0;
-    about.size_bytes += entry.size;
-  }
-}
-
 }  // namespace
 
 Result<Built> build(const Store& store, const Recipe& recipe, const BuildOptions& options,
@@ -153,17 +143,7 @@ Result<Built> build(const Store& store, const Recipe& recipe, const BuildOptions
   about.omitted = std::move(sources.omitted);
   TRY(run_steps(recipe, root, options, about, progress));
 
-  progress.stage("hash");
-  TRY(normalise_tree(root));
-  const Scan scan = TRY(scan_tree(root, Depth::kFull, options.threads, progress));
-  if (!scan.oddities.empty()) {
-    const Fault& odd = scan.oddities.front();
-    return fail(ErrorCode::kInternal, "a step of the build left " + odd.path + ", which " + odd.detail);
-  }
-  const std::string manifest = print_manifest(scan.manifest);
-  describe(scan.manifest, manifest, about);
-  progress.stage("publish");
-  const ImageInfo image = TRY(writer.publish(about, manifest, options.threads, progress));
+  const ImageInfo image = TRY(seal_image(writer, root, about, options.threads, progress));
   return Built{image, std::move(about), /*reused=*/false};
 }
 

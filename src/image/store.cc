@@ -23,7 +23,8 @@ constexpr std::string_view kBelowData = "/casemate/images";
 tl::unexpected<Error> unavailable(const std::string& what) { return fail(ErrorCode::kUnavailable, what); }
 
 std::string rebuild_advice(std::string_view name) {
-  return "; rebuild it with: casemate image build --force" + (name.empty() ? "" : " " + std::string(name));
+  return "; build it again with: casemate image build --force" +
+         (name.empty() ? "" : " " + std::string(name)) + ", or import it again";
 }
 
 }  // namespace

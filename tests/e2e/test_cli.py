@@ -68,7 +68,7 @@ def test_an_unknown_command_is_one_line(casemate: Casemate, args: list[str]) -> 
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["doctor"], ["image"], ["image", "build"], ["image", "list"],
-                                     ["image", "inspect"], ["image", "verify"]])  # fmt: skip
+                                     ["image", "inspect"], ["image", "verify"], ["image", "import"]])  # fmt: skip
 def test_help_has_examples(casemate: Casemate, command: list[str]) -> None:
     ended = casemate.call(*command, "--help")
     assert ended.exit_code == 0 and ended.stderr == ""

@@ -48,7 +48,7 @@ THIRD_PARTY: dict[str, list[str]] = {
     "fmt/": ["outcome", "engine", "apps"],
     "nettle/": ["crypto"],
     "seccomp.h": ["tools", "jail"],
-    "boost/json": ["json"],
+    "rapidjson/": ["json"],
     "boost/asio": ["http"],
     "boost/beast": ["http"],
     "toml++/": ["toml"],
