@@ -20,7 +20,7 @@ PoolWorld::PoolWorld(Random& random) : random_(random) {
 }
 
 void PoolWorld::make_config() {
-  config_.memory_budget = mib(random_.between(20, 120));
+  config_.memory_budget = mib(random_.one_in(2) ? random_.between(12, 40) : random_.between(40, 120));
   config_.nest_cost = {mib(random_.between(1, 8)), mib(random_.between(4, 16)), mib(random_.between(8, 40))};
   config_.slots_max = random_.between(4, 40);
   config_.nests_max = random_.between(1, 6);
@@ -79,6 +79,8 @@ void PoolWorld::step(Instant until) {
     events_.erase(events_.begin());
     event();
     check();
+    // A request may come before plan() has seen what happened.
+    if (fault(4)) (void)request(random_.below(classes_.size()));
     if (random_.one_in(2)) plan();  // some engines take all events first
   }
   plan();
@@ -234,40 +236,49 @@ bool PoolWorld::calm() {
   const Instant settled = now_ + std::chrono::minutes{25};
   while (now_ < settled && !testing::Test::HasFailure()) step(settled);
   if (pool_->stopped()) return false;
-  // What is needed for all to be served side by side; else nothing is promised.
-  std::map<LineId, std::uint64_t> lines;
-  std::uint64_t memory = 0;
-  for (const SlotClass& each : classes_) {
-    lines[{each.image, each.preload}] = config_.nest_cost[preload_index(each.preload)].count;
-    memory += each.slot_cost.count;
+  const std::size_t promised = promised_classes();
+  // Again and again, since what serves one class may leave nothing for another.
+  for (int round = 0; round < 3 && promised > 0; ++round) {
+    std::vector<bool> served(classes_.size(), false);
+    const Instant end = now_ + config_.slot_age_max + config_.nest_age_max + std::chrono::minutes{10};
+    while (now_ < end && !pool_->stopped() && !testing::Test::HasFailure()) {
+      const Instant next = now_ + std::chrono::seconds{2};
+      while (now_ < next) step(next);
+      // In turns: who is first when the teardown debt has room for one is not the pool's affair.
+      ++turn_;
+      for (std::size_t i = 0; i < classes_.size(); ++i) {
+        const std::size_t of = (turn_ + i) % classes_.size();
+        if (request(of)) served[of] = true;
+        plan();
+      }
+      if (static_cast<std::size_t>(std::count(served.begin(), served.end(), true)) >= promised) break;
+    }
+    EXPECT_TRUE(now_ < end) << promised << " classes that are asked for do not all get hot slots";
   }
-  for (const auto& [line, cost] : lines) memory += cost;
+  return promised == classes_.size();
+}
+
+// How many classes have to get hot slots when all are asked for all the time: all where there is room
+// for all side by side, else one where there is room for any alone.
+std::size_t PoolWorld::promised_classes() const {
+  std::map<LineId, std::uint64_t> lines;
+  std::uint64_t quarantine = 0;
   std::size_t quarantined = 0;
   for (const auto& [id, slot] : slots_) {
     if (slot.state != State::kQuarantined) continue;
-    memory += slot.cost.count;
+    quarantine += slot.cost.count;
     ++quarantined;
   }
-  if (memory > config_.memory_budget.count || lines.size() > config_.nests_max) return false;
-  if (quarantined + classes_.size() > config_.slots_max) return false;
-
-  std::vector<bool> served(classes_.size(), false);
-  std::size_t round = 0;
-  const Instant end = now_ + config_.slot_age_max + config_.nest_age_max + std::chrono::minutes{10};
-  while (now_ < end && !pool_->stopped() && !testing::Test::HasFailure()) {
-    const Instant next = now_ + std::chrono::seconds{2};
-    while (now_ < next) step(next);
-    // In turns: who is first when the teardown debt has room for one is not the pool's affair.
-    ++round;
-    for (std::size_t i = 0; i < classes_.size(); ++i) {
-      const std::size_t of = (round + i) % classes_.size();
-      if (request(of)) served[of] = true;
-      plan();
-    }
-    if (std::find(served.begin(), served.end(), false) == served.end()) return true;
+  std::uint64_t all = quarantine;
+  bool any = true;
+  for (const SlotClass& each : classes_) {
+    const std::uint64_t nest = config_.nest_cost[preload_index(each.preload)].count;
+    all += each.slot_cost.count + (lines.emplace(LineId{each.image, each.preload}, nest).second ? nest : 0);
+    any = any && quarantine + nest + each.slot_cost.count <= config_.memory_budget.count;
   }
-  EXPECT_TRUE(pool_->stopped()) << "a class that is asked for gets no hot slot";
-  return false;
+  const bool side_by_side = all <= config_.memory_budget.count && lines.size() <= config_.nests_max;
+  if (side_by_side && quarantined + classes_.size() <= config_.slots_max) return classes_.size();
+  return any && quarantined < config_.slots_max ? 1 : 0;
 }
 
 void PoolWorld::finish() {

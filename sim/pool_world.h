@@ -50,6 +50,8 @@ class PoolWorld {
   void make_config();
   void make_classes();
 
+  std::size_t promised_classes() const;
+
   // Time goes to the next thing that happens, or to `until`.
   void step(Instant until);
   void plan();
@@ -91,6 +93,7 @@ class PoolWorld {
   std::vector<std::string> dead_volumes_;
   std::uint64_t next_volume_ = 1;
   std::size_t leases_ = 0;
+  std::size_t turn_ = 0;
 };
 
 }  // namespace casemate::sim

@@ -153,7 +153,7 @@ class Pool {
   struct Want;  // a class that lacks slots
   enum class Served;
   struct Room {
-    Bytes needed, held;
+    Bytes needed, held;  // held: what stays as long as it is asked for, or for good
     std::size_t nests = 0;
     std::size_t quarantined = 0;
   };

@@ -256,10 +256,13 @@ Pool::Served Pool::start_nest(const ClassEntry& entry, Instant now, std::vector<
 Pool::Room Pool::room_for(const ClassEntry& entry, Instant now) const {
   const LineId line = entry.line();
   Room room;
+  // A nest is not started where no slot would be left for one of the others. One that is there already
+  // shares what there is.
+  const bool starts = serving_nest(line) == nullptr;
   room.needed.count = config_.nest_cost[preload_index(line.preload)].count + entry.spec.slot_cost.count;
   for (const auto& [id, nest] : nests_) {
     if (nest.state == NestState::kDraining || nest.line == line || !line_recent(nest.line, now)) continue;
-    room.held.count += nest.cost.count;
+    room.held.count += nest.cost.count + (starts ? nest.reserved.count : 0);
     ++room.nests;
   }
   for (const auto& [id, slot] : slots_) {
