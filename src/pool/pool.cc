@@ -123,15 +123,25 @@ Checkout Pool::cold(ColdCause cause, std::string reason) const {
   return checkout;
 }
 
+Checkout Pool::explain_room(const ClassEntry& entry, Instant now) const {
+  const Room room = room_for(entry, now);
+  if (room.needed.count + room.held.count > config_.memory_budget.count) {
+    std::string reason = std::string("preload set over the memory budget: ") +
+                         preload_name(entry.spec.preload) + " with one slot takes " +
+                         format_bytes(room.needed) + " of " + format_bytes(config_.memory_budget);
+    if (room.held.count > 0) reason += ", and others hold " + format_bytes(room.held);
+    return cold(ColdCause::kOverBudget, std::move(reason));
+  }
+  if (room.quarantined >= config_.slots_max) {
+    return cold(ColdCause::kNoSlot, "all " + std::to_string(room.quarantined) + " slots are in quarantine");
+  }
+  return cold(ColdCause::kNoNest,
+              "no zygote yet: " + std::to_string(room.nests) + " are in use, and no more may be");
+}
+
 Checkout Pool::explain(const ClassEntry& entry, Instant now) const {
   const std::string set = preload_name(entry.spec.preload);
-  if (!could_fit(entry, now)) {
-    return cold(ColdCause::kOverBudget,
-                "preload set over the memory budget: " + set + " with one slot takes " +
-                    format_bytes({config_.nest_cost[preload_index(entry.spec.preload)].count +
-                                  entry.spec.slot_cost.count}) +
-                    ", and the pool may use " + format_bytes(config_.memory_budget));
-  }
+  if (!could_fit(entry, now)) return explain_room(entry, now);
   const Nest* nest = serving_nest(entry.line());
   if (nest == nullptr || nest->state == NestState::kStarting) {
     const std::string& reason = lines_.at(entry.line()).reason();

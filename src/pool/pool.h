@@ -152,6 +152,11 @@ class Pool {
  private:
   struct Want;  // a class that lacks slots
   enum class Served;
+  struct Room {
+    Bytes needed, held;  // held: what stays as long as it is asked for, or for good
+    std::size_t nests = 0;
+    std::size_t quarantined = 0;
+  };
 
   explicit Pool(const PoolConfig& config) : config_(config) {}
 
@@ -172,6 +177,7 @@ class Pool {
   bool forget_class();
   Slot* pick(const ClassId& id, Level level, Instant now);
   Checkout cold(ColdCause cause, std::string reason) const;
+  Checkout explain_room(const ClassEntry& entry, Instant now) const;
   Checkout explain(const ClassEntry& entry, Instant now) const;
 
   // pool_plan.cc
@@ -188,6 +194,7 @@ class Pool {
   std::size_t hot_target(const ClassEntry& entry, Instant now) const;
   std::size_t warm_target(const ClassEntry& entry, Instant now) const;
   bool yields(const ClassEntry& entry, Instant now) const;
+  Room room_for(const ClassEntry& entry, Instant now) const;
   bool could_fit(const ClassEntry& entry, Instant now) const;
   Bytes committed() const;
   std::size_t preparing() const;

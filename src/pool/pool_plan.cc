@@ -251,24 +251,33 @@ Pool::Served Pool::start_nest(const ClassEntry& entry, Instant now, std::vector<
   return Served::kWaits;
 }
 
-// Is there room for it beside the nests of the others that are asked for, once those that are not have
-// yielded, and every slot has been used? If not, it would wait for ever, and others behind it.
-bool Pool::could_fit(const ClassEntry& entry, Instant now) const {
+// What stands in the way of a nest and a slot of this class for good: the nests of the others that are
+// asked for, and what is in quarantine. What else is there ends when it was used, or yields.
+Pool::Room Pool::room_for(const ClassEntry& entry, Instant now) const {
   const LineId line = entry.line();
-  std::uint64_t sum = config_.nest_cost[preload_index(line.preload)].count + entry.spec.slot_cost.count;
-  std::size_t nests = 1;
+  Room room;
+  // A nest is not started where no slot would be left for one of the others. One that is there already
+  // shares what there is.
+  const bool starts = serving_nest(line) == nullptr;
+  room.needed.count = config_.nest_cost[preload_index(line.preload)].count + entry.spec.slot_cost.count;
   for (const auto& [id, nest] : nests_) {
     if (nest.state == NestState::kDraining || nest.line == line || !line_recent(nest.line, now)) continue;
-    sum += nest.cost.count;
-    ++nests;
+    room.held.count += nest.cost.count + (starts ? nest.reserved.count : 0);
+    ++room.nests;
   }
-  std::size_t quarantined = 0;
   for (const auto& [id, slot] : slots_) {
     if (slot.state != SlotState::kQuarantined) continue;
-    sum += slot.cost.count;
-    ++quarantined;
+    room.held.count += slot.cost.count;
+    ++room.quarantined;
   }
-  return sum <= config_.memory_budget.count && nests <= config_.nests_max && quarantined < config_.slots_max;
+  return room;
+}
+
+// If not, it would wait for ever, and others behind it.
+bool Pool::could_fit(const ClassEntry& entry, Instant now) const {
+  const Room room = room_for(entry, now);
+  return room.needed.count + room.held.count <= config_.memory_budget.count &&
+         room.nests < config_.nests_max && room.quarantined < config_.slots_max;
 }
 
 bool Pool::line_recent(const LineId& line, Instant now) const {

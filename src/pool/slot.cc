@@ -38,7 +38,7 @@ bool may_follow(SlotState from, SlotState to) {
     case kRunning: return to == kTearingDown || to == kQuarantined;
     case kTearingDown: return to == kProving || to == kQuarantined;
     case kProving: return to == kDestroyed || to == kQuarantined;
-    case kDestroyed: return false;
+    case kDestroyed:
     case kQuarantined: return false;
   }
   return false;
