@@ -58,6 +58,7 @@ class Warden {
   void on_nests(Instant at);
   void open_file(const OpenFile& request);
   void destroy_box(std::uint64_t id);
+  void show_gone(jail::Box& box);
   void take_gone(const BoxGone& gone, std::uint32_t slot);
   void keep_undone(const BoxGone& gone);
   void report();
@@ -70,6 +71,11 @@ class Warden {
   jail::Host host_;
   std::vector<std::unique_ptr<jail::Nest>> nests_;  // outlive the boxes in them
   std::vector<std::unique_ptr<jail::Box>> boxes_;
+  struct Dying {
+    std::uint64_t box;
+    Instant until;
+  };
+  std::vector<Dying> dying_;               // to be shown gone when their processes are
   std::vector<BoxGone> undone_;            // of boxes that were never whole, until the peer asks
   std::vector<std::uint32_t> lost_slots_;  // of boxes that were not shown to be gone: never used again
   std::uint32_t last_slot_ = 0;
@@ -313,9 +319,18 @@ void Warden::destroy_box(std::uint64_t id) {
     undone_.erase(undone);
     return say(gone);
   }
-  gone = (*found)->destroy(Deadline::in(kDestroyTime));
-  take_gone(gone, (*found)->slot());
-  boxes_.erase(found);
+  jail::Box& box = **found;
+  if (box.nest() == nullptr || box.can_be_shown_gone()) return show_gone(box);
+  // The end of a slot takes the kernel a millisecond or more, in which others have runs to start.
+  box.end(EndCause::kCancelled);
+  dying_.push_back({id, now() + kDestroyTime});
+}
+
+void Warden::show_gone(jail::Box& box) {
+  const BoxGone gone = box.destroy(Deadline::in(kDestroyTime));
+  take_gone(gone, box.slot());
+  boxes_.erase(
+      std::find_if(boxes_.begin(), boxes_.end(), [&](const auto& one) { return one.get() == &box; }));
   say(gone);
 }
 
@@ -385,6 +400,15 @@ void Warden::report() {
     if (const auto parked = box->take_parked()) say(*parked);
     if (const auto ended = box->take_ended()) say(*ended);
   }
+  for (std::size_t i = 0; i < dying_.size();) {
+    jail::Box* box = box_of(dying_[i].box);
+    if (box != nullptr && !box->can_be_shown_gone() && now() < dying_[i].until) {
+      ++i;
+      continue;
+    }
+    dying_.erase(dying_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (box != nullptr) show_gone(*box);
+  }
 }
 
 void Warden::serve() {
@@ -397,7 +421,10 @@ void Warden::serve() {
       if (const auto deadline = one->next_deadline()) next = next ? std::min(*next, *deadline) : *deadline;
     };
     for (const auto& nest : nests_) watch(nest);
-    for (const auto& box : boxes_) watch(box);
+    for (const auto& box : boxes_) {
+      if (!box->idle()) watch(box);
+    }
+    for (const Dying& one : dying_) next = next ? std::min(*next, one.until) : one.until;
     // While one box was shown to be gone its nest may have spoken of others, and no socket tells that again.
     if (std::any_of(nests_.begin(), nests_.end(), [](const auto& nest) { return nest->has_events(); }))
       next = Instant::min();
@@ -405,7 +432,9 @@ void Warden::serve() {
     if (::poll(items.data(), items.size(), timeout) < 0 && errno != EINTR) break;
     const Instant at = now();
     on_nests(at);
-    for (const auto& box : boxes_) box->on_events(at);
+    for (const auto& box : boxes_) {
+      if (!box->idle()) box->on_events(at);
+    }
     report();
     if (items.front().revents != 0 && !on_peer()) break;
   }

@@ -12,6 +12,7 @@ using frame::GuestType;
 using frame::Tag;
 
 constexpr std::size_t kChunk = 256 << 10;
+constexpr std::size_t kTogether = 16 << 10;
 
 void field(std::string& payload, Tag tag, std::string_view bytes) {
   frame::append_field(payload, static_cast<std::uint16_t>(tag), bytes);
@@ -25,9 +26,8 @@ void message(std::string& out, GuestType type, std::string_view payload) {
 
 RunnerFeed::RunnerFeed(const Request& request, Bytes memory) : request_(request), memory_(memory) {}
 
+// One more message behind what is in the buffer.
 Result<void> RunnerFeed::refill() {
-  buffer_.clear();
-  buffer_offset_ = 0;
   std::string payload;
   switch (state_) {
     case State::kProgram: {
@@ -74,7 +74,12 @@ Result<void> RunnerFeed::refill() {
 }
 
 Result<std::string_view> RunnerFeed::pending() {
-  while (buffer_offset_ == buffer_.size() && state_ != State::kDone) TRY(refill());
+  if (buffer_offset_ == buffer_.size()) {
+    buffer_.clear();
+    buffer_offset_ = 0;
+    // Small ones together: a slot that waits is then woken once, by a request that is whole.
+    while (buffer_.size() < kTogether && state_ != State::kDone) TRY(refill());
+  }
   return std::string_view(buffer_).substr(buffer_offset_);
 }
 

@@ -128,7 +128,9 @@ void LiveRun::take_finished(const frame::BoxFinished& finished) {
   ended.cause = frame::EndCause::kProgram;
   ended.has_status = 1;
   ended.exit_code = static_cast<std::uint32_t>(report_.done()->exit_code);
-  ended.wall_us = finished.wall_us;
+  // Its own clock: the warden is told of the start when the program runs already.
+  ended.wall_us =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(now() - started_at_).count());
   ended.cpu_us = finished.cpu_us;
   ended.memory_peak_bytes = finished.memory_peak_bytes;
   ended.disk_peak_bytes = finished.disk_peak_bytes;
@@ -146,8 +148,11 @@ void LiveRun::take_finished(const frame::BoxFinished& finished) {
 // matter: they are read when nobody is left who could change them.
 Result<void> LiveRun::finish_if_done() {
   if (!in_slot_ || asked_finish_ || !report_.done()) return {};
-  if (!report_.artifacts().empty() || !request_.artifacts.empty()) return {};
   asked_finish_ = true;
+  if (!report_.artifacts().empty() || !request_.artifacts.empty()) {
+    control_.reset();  // what it waits for: it exits
+    return {};
+  }
   return warden_.finish_box(box_);
 }
 

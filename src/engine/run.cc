@@ -159,7 +159,7 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   const auto others = [this](const box::WardenEvent& event) {
     if (!slots_) return;
     (void)slots_->on_event(event, now());
-    (void)slots_->act(now());  // a warden that is gone shows in this run
+    slots_->act(now());
   };
   LiveRun run(request, *warden_, box, products, hooks, others);
   Outcome result = new_outcome(request);
@@ -198,7 +198,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   LiveRun& run = live.run;
   const auto finish = [&](const outcome::Observed& observed) {
     if (live.slot) slots_->ended(*live.slot, now());
-    if (slots_) (void)slots_->act(now());  // a warden that is gone shows when the next run asks it
+    if (slots_) slots_->act(now());
     if (result.program_sha256.empty()) result.program_sha256 = crypto::sha256_hex(request.program);
     result.ending = outcome::decide(observed);
     result.usage = observed.usage;
@@ -206,7 +206,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
     result.report = outcome::make_report(result);
     return std::move(result);
   };
-  if (slots_ && !live.slot) (void)slots_->act(now());
+  if (slots_ && !live.slot) slots_->act(now());
   if (!started) return finish(lost(request, frame::EndCause::kSetupFailed, started.error().message));
   // Here, since the box is being made, or runs, meanwhile.
   result.program_sha256 = crypto::sha256_hex(request.program);

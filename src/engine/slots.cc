@@ -17,10 +17,13 @@ namespace {
 
 constexpr Bytes kNestMemory = gib(1);
 constexpr std::size_t kVerdictsMax = 4096;
+constexpr pool::DeathProof kNeverMade{pool::RowState::kOn, pool::RowState::kOn, pool::RowState::kOn,
+                                      pool::RowState::kOn};
 
-std::string class_key(const Request& request) {
+// What has to be the same for two requests to be able to use the same slot.
+std::string class_key(const Request& request, const Image& image) {
   const box::Limits& limits = request.limits;
-  std::string key;
+  std::string key = image.digest + " ";
   for (const std::uint64_t part :
        {limits.memory.count, std::uint64_t{limits.cpus_milli}, limits.disk.count, limits.inodes,
         limits.file_size.count, std::uint64_t{limits.pids}, std::uint64_t{limits.open_files},
@@ -76,7 +79,7 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
   if (!request.stdin_bytes.empty())
     return fail(ErrorCode::kDenied, "its standard input is there at its birth");
   pool::SlotClass slot_class;
-  slot_class.key = class_key(request);
+  slot_class.key = class_key(request, image);
   slot_class.image = image.digest;
   slot_class.preload = pool::preload_for(request.program);
   if (host.by_root == 0) slot_class.waived.emplace_back(frame::wall_name(frame::Wall::kOwnDevices));
@@ -161,14 +164,9 @@ bool Slots::on_slot(std::uint64_t box, const box::WardenEvent& event, Instant no
   } else if (const auto* ended = std::get_if<frame::BoxEnded>(&event)) {
     made.minor_faults = ended->minor_faults;
     const std::string why = frame::get_text(ended->text);
-    const auto slot = pool_.slots().find(made.slot);
-    const bool parked_now = slot != pool_.slots().end() && (slot->second.state == pool::SlotState::kHot ||
-                                                            slot->second.state == pool::SlotState::kWarm);
-    if (parked_now) {
-      (void)pool_.slot_quarantined(made.slot, "it ended while it was parked", now);
-    } else {
-      (void)pool_.slot_failed(made.slot, why.empty() ? "it ended by itself" : why, now);
-    }
+    // One that was being made failed; one that was parked is over, and destroyed with proof as any other.
+    if (!pool_.slot_failed(made.slot, why.empty() ? "it ended by itself" : why, now))
+      (void)pool_.slot_ended(made.slot, now);
   } else if (const auto* gone = std::get_if<frame::BoxGone>(&event)) {
     (void)pool_.slot_destroyed(made.slot, proof_of(*gone), now);
     if (verdicts_.size() == kVerdictsMax) verdicts_.pop_front();
@@ -208,7 +206,7 @@ Result<void> Slots::start_nest(const pool::StartNest& action) {
 Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   const auto nest = std::find_if(nests_.begin(), nests_.end(),
                                  [&](const auto& entry) { return entry.second == action.nest; });
-  if (nest == nests_.end()) return {};
+  if (nest == nests_.end()) return fail(ErrorCode::kUnavailable, "its nest is gone");
   Made made;
   made.slot = action.slot;
   made.volume = "vol_" + crypto::random_hex(8);
@@ -225,26 +223,34 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   made.err = std::move(err.first);
   made.control = std::move(control.first);
   const std::uint64_t box = (*next_box_)++;
+  TRY(warden_->make_box(box, spec,
+                        {-1, -1, input.get(), out.second.get(), err.second.get(), control.second.get()}));
   slots_.emplace(box, std::move(made));
-  return warden_->make_box(box, spec,
-                           {-1, -1, input.get(), out.second.get(), err.second.get(), control.second.get()});
+  return {};
 }
 
-Result<void> Slots::act(Instant now) {
+// A request that cannot be sent is a nest or a slot that failed; the others are carried out all the same.
+void Slots::act(Instant now) {
   for (const pool::Action& action : pool_.plan(now)) {
-    if (const auto* nest = std::get_if<pool::StartNest>(&action)) TRY(start_nest(*nest));
-    if (const auto* slot = std::get_if<pool::MakeSlot>(&action)) TRY(make_slot(*slot));
-    if (const auto* slot = std::get_if<pool::DestroySlot>(&action)) {
-      const std::uint64_t box = box_of(slot->slot);
-      if (box != 0) TRY(warden_->begin_destroy(box));
-    }
-    if (const auto* nest = std::get_if<pool::EndNest>(&action)) {
+    if (const auto* nest = std::get_if<pool::StartNest>(&action)) {
+      if (const auto done = start_nest(*nest); !done)
+        (void)pool_.nest_failed(nest->nest, done.error().message, now);
+    } else if (const auto* slot = std::get_if<pool::MakeSlot>(&action)) {
+      if (const auto done = make_slot(*slot); !done)
+        (void)pool_.slot_failed(slot->slot, done.error().message, now);
+    } else if (const auto* end = std::get_if<pool::DestroySlot>(&action)) {
+      const std::uint64_t box = box_of(end->slot);
+      // A box that was never asked for: nothing of it is there to be ended.
+      if (box == 0)
+        (void)pool_.slot_destroyed(end->slot, kNeverMade, now);
+      else
+        (void)warden_->begin_destroy(box);  // a warden that is gone is told by the next event that is read
+    } else if (const auto* over = std::get_if<pool::EndNest>(&action)) {
       for (const auto& [id, known] : nests_) {
-        if (known == nest->nest) TRY(warden_->end_nest(id));
+        if (known == over->nest) (void)warden_->end_nest(id);
       }
     }
   }
-  return {};
 }
 
 Result<void> Slots::read_events() {
@@ -256,7 +262,7 @@ Result<void> Slots::read_events() {
 Result<void> Slots::pump(const std::function<bool()>& done, Deadline until) {
   for (;;) {
     const Instant at = now();
-    TRY(act(at));
+    act(at);
     if (done()) return {};
     const Instant next = pool_.next_deadline(at).value_or(until.instant());
     const Deadline wait = Deadline::at(std::min(next, until.instant()));

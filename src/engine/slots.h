@@ -63,8 +63,8 @@ class Slots {
 
   // What the warden said about one of our nests or slots. False: it is about none.
   bool on_event(const box::WardenEvent& event, Instant now);
-  // Carries out what is to be done now. Errors: unavailable (the warden is gone).
-  Result<void> act(Instant now);
+  // Carries out what is to be done now.
+  void act(Instant now);
   // Reads what the warden has said by now. Errors: unavailable.
   Result<void> read_events();
   // Reads what the warden has said and acts, until nothing is left to read; waits for more at most until

@@ -50,6 +50,14 @@ class Box {
   // Takes what the nest's init or the zygote said, if it is about this box. True then.
   bool on_nest(NestEvent& event);
   Nest* nest() const { return nest_; }
+  // It is parked and nothing has happened to it, which its nest would tell: it need not be looked at.
+  bool idle() const {
+    return parked_taken_ && !running_ && !cause_ && !dead_ && !init_reaped_ && ended_.has_status == 0;
+  }
+  // destroy() would not have to wait.
+  bool can_be_shown_gone() const {
+    return dead_ && (nest_ == nullptr || init_reaped_ || init_nest_pid_ == 0);
+  }
   // The nest ended, and this box with it, as `gone` shows.
   void leave_nest(const frame::BoxGone& gone);
   // A parked box has been sent its program: its time runs from now on. False when it is not parked.
