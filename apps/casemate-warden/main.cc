@@ -372,12 +372,6 @@ bool Warden::on_peer() {
       if (jail::Box* box = box_of(request->header.box)) (void)box->start(*request, now());  // it has ended
       return true;
     }
-    case WardenType::kFinishBox: {
-      const auto request = parse_message<FinishBox>(message->bytes);
-      if (!request) return false;
-      if (const jail::Box* box = box_of(request->header.box)) say(box->finish(now()));
-      return true;
-    }
     case WardenType::kOpenFile: {
       const auto request = parse_message<OpenFile>(message->bytes);
       if (!request) return false;
@@ -397,7 +391,12 @@ bool Warden::on_peer() {
 void Warden::report() {
   for (const auto& box : boxes_) {
     if (const auto started = box->take_started()) say(*started);
-    if (const auto parked = box->take_parked()) say(*parked);
+    std::vector<sys::Fd> files;
+    if (const auto parked = box->take_parked(files)) {
+      std::vector<int> fds;
+      for (const sys::Fd& file : files) fds.push_back(file.get());
+      say(*parked, fds);
+    }
     if (const auto ended = box->take_ended()) say(*ended);
   }
   for (std::size_t i = 0; i < dying_.size();) {

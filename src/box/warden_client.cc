@@ -181,19 +181,13 @@ Result<void> WardenClient::start_box(std::uint64_t box, milliseconds wall, milli
   return tell(frame::bytes_of(message), {});
 }
 
-Result<void> WardenClient::finish_box(std::uint64_t box) {
-  frame::FinishBox message;
-  message.header.box = box;
-  return tell(frame::bytes_of(message), {});
-}
-
 Result<void> WardenClient::begin_destroy(std::uint64_t box) {
   frame::DestroyBox message;
   message.header.box = box;
   return tell(frame::bytes_of(message), {});
 }
 
-Result<WardenEvent> WardenClient::event_of(const sys::Message& message) {
+Result<WardenEvent> WardenClient::event_of(sys::Message& message) {
   using frame::WardenType;
   const auto as = [&]<typename T>(T) -> Result<WardenEvent> {
     return WardenEvent(TRY(frame::parse_message<T>(message.bytes)));
@@ -202,8 +196,11 @@ Result<WardenEvent> WardenClient::event_of(const sys::Message& message) {
     case WardenType::kBoxStarted: return as(frame::BoxStarted{});
     case WardenType::kBoxEnded: return as(frame::BoxEnded{});
     case WardenType::kBoxGone: return as(frame::BoxGone{});
-    case WardenType::kBoxParked: return as(frame::BoxParked{});
-    case WardenType::kBoxFinished: return as(frame::BoxFinished{});
+    case WardenType::kBoxParked: {
+      const auto parked = TRY(frame::parse_message<frame::BoxParked>(message.bytes));
+      return WardenEvent(
+          Parked{parked.header, parked.walls_on, TRY(UsageFiles::from(parked, std::move(message.fds)))});
+    }
     case WardenType::kNestReady: return as(frame::NestReady{});
     case WardenType::kNestEnded: return as(frame::NestEnded{});
     case WardenType::kZygoteGone: return as(frame::ZygoteGone{});
@@ -213,7 +210,7 @@ Result<WardenEvent> WardenClient::event_of(const sys::Message& message) {
 
 Result<WardenEvent> WardenClient::next() {
   if (!events_.empty()) {
-    WardenEvent event = events_.front();
+    WardenEvent event = std::move(events_.front());
     events_.pop_front();
     return event;
   }

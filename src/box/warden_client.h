@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "box/spec.h"
+#include "box/usage.h"
 #include "frame/warden.h"
 #include "sys/fd.h"
 #include "sys/process.h"
@@ -26,10 +27,16 @@ struct BoxEnds {
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control = -1;
 };
 
+// A slot that waits for its program, and where to read what it uses.
+struct Parked {
+  frame::WardenHeader header;
+  std::uint64_t walls_on = 0;
+  UsageFiles usage;
+};
+
 // What a warden says by itself. Each names the box or the nest that it is about in its header.
-using WardenEvent =
-    std::variant<std::monostate, frame::BoxStarted, frame::BoxEnded, frame::BoxGone, frame::BoxParked,
-                 frame::BoxFinished, frame::NestReady, frame::NestEnded, frame::ZygoteGone>;
+using WardenEvent = std::variant<std::monostate, frame::BoxStarted, frame::BoxEnded, frame::BoxGone, Parked,
+                                 frame::NestReady, frame::NestEnded, frame::ZygoteGone>;
 
 // A private warden, one per engine. One thread. Its destructor closes the socket, which makes the
 // warden destroy every box and clean up, and waits for that.
@@ -61,8 +68,6 @@ class WardenClient {
   Result<void> end_nest(std::uint64_t nest);
   // A parked box was sent its program. kBoxEnded follows, at the latest when its time is over.
   Result<void> start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time);
-  // kBoxFinished follows.
-  Result<void> finish_box(std::uint64_t box);
   // As destroy_box(), without waiting: kBoxGone follows.
   Result<void> begin_destroy(std::uint64_t box);
 
@@ -80,7 +85,7 @@ class WardenClient {
       : options_(std::move(options)), socket_(std::move(socket)), child_(std::move(child)) {}
   Result<void> tell(std::string_view message, std::span<const int> fds);
   Result<sys::Message> await(Deadline deadline);
-  static Result<WardenEvent> event_of(const sys::Message& message);
+  static Result<WardenEvent> event_of(sys::Message& message);
   template <typename T>
   Result<T> await_answer(frame::WardenType type, std::uint64_t box, Deadline deadline,
                          std::vector<sys::Fd>& fds);

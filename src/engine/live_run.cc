@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ namespace {
 
 using outcome::Stream;
 
+constexpr microseconds kAwake{1000};
 constexpr milliseconds kWriteTime{30'000};
 // After the wall limit the warden has to kill and reap; past this it is taken for lost.
 constexpr milliseconds kWardenGrace{30'000};
@@ -85,6 +87,7 @@ Result<void> LiveRun::start_in(Lease lease) {
   control_ = std::move(lease.control);
   started_.emplace();
   started_->walls_on = lease.walls_on;
+  usage_ = std::move(lease.usage);
   started_at_ = now();
   // The program first: the warden is woken while it runs already.
   TRY(write_control());
@@ -104,56 +107,40 @@ Result<void> LiveRun::on_warden() {
   return {};
 }
 
-void LiveRun::take(const box::WardenEvent& event) {
+void LiveRun::take(box::WardenEvent event) {
   const auto* started = std::get_if<frame::BoxStarted>(&event);
   const auto* ended = std::get_if<frame::BoxEnded>(&event);
-  const auto* finished = std::get_if<frame::BoxFinished>(&event);
   if (started != nullptr && started->header.box == box_) {
     started_ = *started;
     started_at_ = now();
   } else if (ended != nullptr && ended->header.box == box_) {
     ended_ = *ended;
-  } else if (finished != nullptr && finished->header.box == box_) {
-    take_finished(*finished);
   } else if (others_) {
-    others_(event);
+    others_(std::move(event));
   }
-}
-
-// A memory that ran out has ended the box by itself; then kBoxEnded says so, and comes soon.
-void LiveRun::take_finished(const frame::BoxFinished& finished) {
-  if (ended_ || finished.oom_kills > 0) return;
-  frame::BoxEnded ended;
-  ended.header.box = box_;
-  ended.cause = frame::EndCause::kProgram;
-  ended.has_status = 1;
-  ended.exit_code = static_cast<std::uint32_t>(report_.done()->exit_code);
-  // Its own clock: the warden is told of the start when the program runs already.
-  ended.wall_us =
-      static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(now() - started_at_).count());
-  ended.cpu_us = finished.cpu_us;
-  ended.memory_peak_bytes = finished.memory_peak_bytes;
-  ended.disk_peak_bytes = finished.disk_peak_bytes;
-  ended.disk_free_bytes = finished.disk_free_bytes;
-  ended.inodes_free = finished.inodes_free;
-  ended.pids_refused = finished.pids_refused;
-  ended.pids_peak = finished.pids_peak;
-  ended.leftover_processes = finished.leftover_processes;
-  ended_ = ended;
-  early_ = true;
 }
 
 // The program says that it is done, as its last word: the answer need not wait until the kernel has taken
 // its memory apart. One that lies about that is ended with what it goes on doing. Its products are another
 // matter: they are read when nobody is left who could change them.
-Result<void> LiveRun::finish_if_done() {
-  if (!in_slot_ || asked_finish_ || !report_.done()) return {};
-  asked_finish_ = true;
-  if (!report_.artifacts().empty() || !request_.artifacts.empty()) {
-    control_.reset();  // what it waits for: it exits
-    return {};
+void LiveRun::finish_if_done() {
+  if (!in_slot_ || done_seen_ || !report_.done()) return;
+  done_seen_ = true;
+  frame::BoxEnded ended;
+  usage_.read(ended);
+  // A memory that ran out has ended the box by itself, which the warden will say.
+  if (!report_.artifacts().empty() || !request_.artifacts.empty() || ended.oom_kills > 0) {
+    control_.reset();  // what the runner waits for: it exits
+    return;
   }
-  return warden_.finish_box(box_);
+  ended.header.box = box_;
+  ended.cause = frame::EndCause::kProgram;
+  ended.has_status = 1;
+  ended.exit_code = static_cast<std::uint32_t>(report_.done()->exit_code);
+  ended.wall_us =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(now() - started_at_).count());
+  ended_ = ended;
+  early_ = true;
 }
 
 void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {
@@ -207,6 +194,17 @@ Result<void> LiveRun::write_control() {
   return {};
 }
 
+// A short program in a slot is through before this process would be asleep and awake again; so for the first
+// moments it stays awake, and lets others run.
+int LiveRun::wait_for(std::span<pollfd> items, Deadline deadline) const {
+  while (in_slot_ && now() - started_at_ < kAwake) {
+    const int ready = ::poll(items.data(), items.size(), 0);
+    if (ready != 0) return ready;
+    (void)::sched_yield();
+  }
+  return ::poll(items.data(), items.size(), deadline.poll_timeout_ms(now()));
+}
+
 Result<void> LiveRun::watch() {
   while (!ended_) {
     std::array<pollfd, 5> items{};
@@ -220,7 +218,7 @@ Result<void> LiveRun::watch() {
       continue;
     }
     const Deadline lost = Deadline::at(started_at_ + request_.limits.wall + kWardenGrace);
-    const int ready = ::poll(items.data(), items.size(), lost.poll_timeout_ms(now()));
+    const int ready = wait_for(items, lost);
     if (ready < 0 && errno != EINTR) return fail_errno("poll");
     if (ready == 0 && lost.passed(now()) && request_.walls_off == 0) {
       return fail(ErrorCode::kUnavailable, "the warden does not end the box");
@@ -230,7 +228,7 @@ Result<void> LiveRun::watch() {
     if (items[2].revents != 0) read_stream(Stream::kStderr, stderr_, false);
     if ((items[3].revents & ~POLLOUT) != 0) read_control(false);
     if ((items[3].revents & POLLOUT) != 0 && control_ && feeding_) TRY(write_control());
-    TRY(finish_if_done());
+    finish_if_done();
     if (items[0].revents != 0) TRY(on_warden());
     if (items[4].revents != 0) TRY(ask_end(frame::EndCause::kCancelled));
     if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));

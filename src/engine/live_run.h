@@ -1,6 +1,8 @@
 // One run from the moment that its box is asked for, or its slot is taken, until its end is known.
 #pragma once
 
+#include <poll.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,7 +23,7 @@ namespace casemate::engine {
 class LiveRun {
  public:
   // What the warden says about other boxes and nests goes to `others`.
-  using Others = std::function<void(const box::WardenEvent&)>;
+  using Others = std::function<void(box::WardenEvent)>;
   LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
           const Hooks& hooks, Others others);
 
@@ -45,9 +47,9 @@ class LiveRun {
 
  private:
   Result<void> on_warden();
-  void take(const box::WardenEvent& event);
-  void take_finished(const frame::BoxFinished& finished);
-  Result<void> finish_if_done();
+  void take(box::WardenEvent event);
+  void finish_if_done();
+  int wait_for(std::span<pollfd> items, Deadline deadline) const;
   void read_stream(outcome::Stream stream, sys::Fd& pipe, bool to_the_end);
   void read_control(bool to_the_end);
   Result<void> write_control();
@@ -66,7 +68,8 @@ class LiveRun {
   sys::Fd stdout_, stderr_, control_;
   bool feeding_ = true;
   bool asked_end_ = false;
-  bool in_slot_ = false, asked_finish_ = false, early_ = false;
+  bool in_slot_ = false, done_seen_ = false, early_ = false;
+  box::UsageFiles usage_;
   Instant started_at_{};
   std::optional<frame::BoxStarted> started_;
   std::optional<frame::BoxEnded> ended_;

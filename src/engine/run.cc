@@ -123,6 +123,7 @@ Result<void> Engine::prepare(const Request& request, const Image& image, std::si
 }
 
 void Engine::settle(Outcome& result, Deadline deadline) {
+  if (slots_) slots_->act(now());
   if (!slots_ || result.teardown != outcome::TeardownVerdict::kPending) return;
   const auto settled = [&] { return slots_->verdict(result.volume.id).has_value(); };
   (void)slots_->pump(settled, deadline);  // a warden that is gone proves nothing
@@ -156,9 +157,9 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   std::string cold;
   std::optional<Lease> lease = take_slot(request, image, cold);
   const std::uint64_t box = lease ? lease->box : (*next_box_)++;
-  const auto others = [this](const box::WardenEvent& event) {
+  const auto others = [this](box::WardenEvent event) {
     if (!slots_) return;
-    (void)slots_->on_event(event, now());
+    (void)slots_->on_event(std::move(event), now());
     slots_->act(now());
   };
   LiveRun run(request, *warden_, box, products, hooks, others);
@@ -198,7 +199,8 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   LiveRun& run = live.run;
   const auto finish = [&](const outcome::Observed& observed) {
     if (live.slot) slots_->ended(*live.slot, now());
-    if (slots_) slots_->act(now());
+    // The slot's end and its successor come after the answer: settle() begins them.
+    if (slots_ && !live.slot) slots_->act(now());
     if (result.program_sha256.empty()) result.program_sha256 = crypto::sha256_hex(request.program);
     result.ending = outcome::decide(observed);
     result.usage = observed.usage;

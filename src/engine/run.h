@@ -59,7 +59,8 @@ class Engine {
   // Starts what the pool keeps for such a request and waits until that many slots are hot.
   // Errors: denied (there are no slots for it: why), deadline, unavailable.
   Result<void> prepare(const Request& request, const Image& image, std::size_t hot, Deadline deadline);
-  // Waits for the proof of a run's teardown and writes it into the outcome.
+  // Begins what the pool wants done after a run (the end of its slot, the making of others), waits for the
+  // proof of the run's teardown and writes it into the outcome. To be called after each run in a slot.
   void settle(outcome::Outcome& result, Deadline deadline);
   const Slots* slots() const { return slots_ ? &*slots_ : nullptr; }
 

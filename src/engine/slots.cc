@@ -116,6 +116,7 @@ Slots::Taken Slots::take(const pool::SlotClass& slot_class, Instant now) {
   lease.level = checkout.level;
   lease.volume = made.volume;
   lease.walls_on = made.walls_on;
+  lease.usage = std::move(made.usage);
   lease.out = std::move(made.out);
   lease.err = std::move(made.err);
   lease.control = std::move(made.control);
@@ -148,18 +149,19 @@ std::uint64_t Slots::box_of(pool::SlotId slot) const {
   return found == slots_.end() ? 0 : found->first;
 }
 
-bool Slots::on_event(const box::WardenEvent& event, Instant now) {
+bool Slots::on_event(box::WardenEvent event, Instant now) {
   const std::uint64_t subject = subject_of(event);
   return on_slot(subject, event, now) || on_nest(subject, event, now);
 }
 
 // Events that come late or twice are refused by the pool, which they do not change.
-bool Slots::on_slot(std::uint64_t box, const box::WardenEvent& event, Instant now) {
+bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
   const auto found = slots_.find(box);
   if (found == slots_.end()) return false;
   Made& made = found->second;
-  if (const auto* parked = std::get_if<frame::BoxParked>(&event)) {
+  if (auto* parked = std::get_if<box::Parked>(&event)) {
     made.walls_on = parked->walls_on;
+    made.usage = std::move(parked->usage);
     (void)pool_.slot_ready(made.slot, pool::Level::kHot, birth_of(made.volume, parked->walls_on), now);
   } else if (const auto* ended = std::get_if<frame::BoxEnded>(&event)) {
     made.minor_faults = ended->minor_faults;

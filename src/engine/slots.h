@@ -28,6 +28,7 @@ struct Lease {
   pool::Level level = pool::Level::kCold;
   std::string volume;
   std::uint64_t walls_on = 0;
+  box::UsageFiles usage;
   sys::Fd out, err, control;
 };
 
@@ -62,7 +63,7 @@ class Slots {
   void ended(pool::SlotId slot, Instant now);
 
   // What the warden said about one of our nests or slots. False: it is about none.
-  bool on_event(const box::WardenEvent& event, Instant now);
+  bool on_event(box::WardenEvent event, Instant now);
   // Carries out what is to be done now.
   void act(Instant now);
   // Reads what the warden has said by now. Errors: unavailable.
@@ -81,6 +82,7 @@ class Slots {
     pool::SlotId slot;
     std::string volume;
     std::uint64_t walls_on = 0;
+    box::UsageFiles usage;
     sys::Fd out, err, control;
     std::uint64_t minor_faults = 0;
   };
@@ -89,7 +91,7 @@ class Slots {
   Result<void> start_nest(const pool::StartNest& action);
   Result<void> make_slot(const pool::MakeSlot& action);
   std::uint64_t box_of(pool::SlotId slot) const;
-  bool on_slot(std::uint64_t box, const box::WardenEvent& event, Instant now);
+  bool on_slot(std::uint64_t box, box::WardenEvent& event, Instant now);
   bool on_nest(std::uint64_t id, const box::WardenEvent& event, Instant now);
 
   pool::Pool pool_;

@@ -18,7 +18,6 @@
 //   kEndNest               ──▶          ◀── kNestEnded  (its boxes end with it)
 //   kMakeBox of a nest     ──▶          ◀── kBoxParked, or kBoxEnded
 //   kStartBox              ──▶          (the program has been sent: its time runs)
-//   kFinishBox             ──▶          ◀── kBoxFinished (what it used until now), later kBoxEnded
 // A zygote that ends is told by kZygoteGone: its boxes live on, and no more can be made.
 #pragma once
 
@@ -48,7 +47,6 @@ enum class WardenType : std::uint32_t {
   kMakeNest = 5,
   kEndNest = 6,
   kStartBox = 7,
-  kFinishBox = 8,
   kHello = 16,
   kBoxStarted = 17,
   kBoxEnded = 18,
@@ -58,7 +56,6 @@ enum class WardenType : std::uint32_t {
   kNestEnded = 22,
   kZygoteGone = 23,
   kBoxParked = 24,
-  kBoxFinished = 25,
 };
 
 enum class EndCause : std::uint32_t {
@@ -117,10 +114,6 @@ struct StartBox {
   WardenHeader header{kWardenMagic, WardenType::kStartBox, 0};
   std::uint64_t wall_max_ms = 0;
   std::uint64_t cpu_time_max_ms = 0;
-};
-
-struct FinishBox {
-  WardenHeader header{kWardenMagic, WardenType::kFinishBox, 0};
 };
 
 struct EndBox {
@@ -196,28 +189,20 @@ struct ZygoteGone {
   WardenHeader header{kWardenMagic, WardenType::kZygoteGone, 0};
 };
 
-// All walls are up, the guest has rehearsed and waits for its program.
+// All walls are up, the guest has rehearsed and waits for its program. Descriptors with it, for the engine to
+// see for itself what the box used when its program is done: the layer's directory, and one control file for
+// each UsageFile that `usage_keys` has a bit for, in that order.
+enum class UsageFile : std::uint32_t { kCpu, kMemoryPeak, kOomKills, kPidsRefused, kPidsPeak, kCount };
 struct BoxParked {
   WardenHeader header{kWardenMagic, WardenType::kBoxParked, 0};
   std::uint64_t walls_on = 0;
   std::uint64_t setup_us = 0;
   std::uint64_t memory_bytes = 0;  // charged to it now
-};
-
-// What a box used until now. Its processes may still be ending: the answer does not wait for that.
-struct BoxFinished {
-  WardenHeader header{kWardenMagic, WardenType::kBoxFinished, 0};
-  std::uint64_t wall_us = 0;
-  std::uint64_t cpu_us = 0;
-  std::uint64_t memory_peak_bytes = 0;
-  std::uint64_t disk_peak_bytes = 0;
-  std::uint64_t disk_free_bytes = 0;
-  std::uint64_t inodes_free = 0;
-  std::uint64_t oom_kills = 0;
-  std::uint64_t pids_refused = 0;
-  std::uint64_t pids_peak = 0;
-  std::uint32_t leftover_processes = 0;
-  std::uint32_t zero = 0;
+  std::uint64_t cpu_base_us = 0;   // used before now
+  std::uint32_t usage_files = 0;   // bits: those that this host has
+  std::uint32_t cpu_per_us = 1;    // the unit of kCpu: so many to a microsecond
+  // What the number stands behind in its file; empty: the file is the number.
+  std::array<std::array<char, 16>, static_cast<std::size_t>(UsageFile::kCount)> usage_keys{};
 };
 
 struct FileOpened {

@@ -1,6 +1,6 @@
 // One box as the warden sees it: made, watched, ended, its layer read, destroyed with proof. It is made
-// whole at once, or as a slot of a nest: then it parks, is started with the time that its run may take, and
-// is finished when its program says that it is done.
+// whole at once, or as a slot of a nest: then it parks, is and is started with the time that its run may
+// take.
 //
 // One thread. The owner polls the descriptors of watch() and calls on_events() when one is readable
 // or next_deadline() has passed; every call returns at once but make() (some milliseconds of set-up)
@@ -62,10 +62,9 @@ class Box {
   void leave_nest(const frame::BoxGone& gone);
   // A parked box has been sent its program: its time runs from now on. False when it is not parked.
   bool start(const frame::StartBox& message, Instant at);
-  // What a box that runs has used until now.
-  frame::BoxFinished finish(Instant at) const;
   std::optional<frame::BoxStarted> take_started();
-  std::optional<frame::BoxParked> take_parked();
+  // With the descriptors of the message.
+  std::optional<frame::BoxParked> take_parked(std::vector<sys::Fd>& fds);
   std::optional<frame::BoxEnded> take_ended();
 
   // Kills the box for this cause, unless it has ended or another cause came first.

@@ -8,7 +8,6 @@
 //   guest: drops everything, rehearses                            ──▶ kParked
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -160,7 +159,7 @@ void Box::on_guest_link() {
   }
 }
 
-std::optional<frame::BoxParked> Box::take_parked() {
+std::optional<frame::BoxParked> Box::take_parked(std::vector<sys::Fd>& fds) {
   if (!guest_parked_ || !init_ready_ || parked_taken_ || cause_ || dead_) return std::nullopt;
   parked_taken_ = true;
   frame::BoxParked message;
@@ -169,6 +168,19 @@ std::optional<frame::BoxParked> Box::take_parked() {
   message.setup_us = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(now() - made_at_).count());
   message.memory_bytes = cell_.groups.memory_now();
+  message.cpu_base_us = cpu_base_us_;
+  // A descriptor of its own: what the engine closes stays open here.
+  fds.emplace_back(::fcntl(layer_.get(), F_DUPFD_CLOEXEC, 0));
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(frame::UsageFile::kCount); ++i) {
+    const BoxGroups::Source source = cell_.groups.source_of(static_cast<frame::UsageFile>(i));
+    if (source.directory == nullptr) continue;
+    sys::Fd file(::openat(source.directory->get(), source.file, O_RDONLY | O_CLOEXEC));
+    if (!file) continue;  // an older kernel
+    fds.push_back(std::move(file));
+    message.usage_files |= 1U << i;
+    frame::put_text(message.usage_keys.at(i), source.key);
+    if (i == static_cast<std::uint32_t>(frame::UsageFile::kCpu)) message.cpu_per_us = source.per_unit;
+  }
   return message;
 }
 
@@ -188,28 +200,6 @@ bool Box::start(const frame::StartBox& message, Instant at) {
   started_at_ = at;
   next_cpu_check_ = at + milliseconds(spec_.cpu_time_max_ms) * 1000 / std::max(spec_.cpus_milli, 1U);
   return true;
-}
-
-frame::BoxFinished Box::finish(Instant at) const {
-  frame::BoxFinished message;
-  message.header.box = id_;
-  const GroupUsage usage = cell_.groups.usage();
-  message.wall_us = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(at - started_at_).count());
-  message.cpu_us = usage.cpu_us - std::min(usage.cpu_us, cpu_base_us_);
-  message.memory_peak_bytes = usage.memory_peak_bytes;
-  message.oom_kills = usage.oom_kills;
-  message.pids_refused = usage.pids_refused;
-  message.pids_peak = usage.pids_peak;
-  message.leftover_processes = cell_.groups.members() > 2 ? 1 : 0;
-  struct statfs space {};
-  if (layer_ && ::fstatfs(layer_.get(), &space) == 0) {
-    const auto block = static_cast<std::uint64_t>(space.f_bsize);
-    message.disk_peak_bytes = (space.f_blocks - space.f_bfree) * block;
-    message.disk_free_bytes = space.f_bfree * block;
-    message.inodes_free = space.f_ffree;
-  }
-  return message;
 }
 
 }  // namespace casemate::jail

@@ -230,34 +230,54 @@ int BoxGroups::unified_fd() const {
   return unified == nullptr ? -1 : unified->directory.get();
 }
 
-std::uint64_t BoxGroups::cpu_us() const {
-  if (const Group* unified = group_of(Controller::kUnified)) {
-    return read_keyed(unified->directory, "cpu.stat", "usage_usec");
+BoxGroups::Source BoxGroups::source_of(frame::UsageFile which) const {
+  using frame::UsageFile;
+  const Group* memory = group_of(Controller::kMemory);
+  const Group* pids = group_of(Controller::kPids);
+  switch (which) {
+    case UsageFile::kCpu:
+      if (const Group* unified = group_of(Controller::kUnified))
+        return {&unified->directory, "cpu.stat", "usage_usec"};
+      if (const Group* accounting = group_of(Controller::kCpuAcct))
+        return {&accounting->directory, "cpuacct.usage", "", 1000};
+      return {};
+    case UsageFile::kMemoryPeak:
+      if (memory == nullptr) return {};
+      return {&memory->directory, memory->v2 ? "memory.peak" : "memory.max_usage_in_bytes"};
+    case UsageFile::kOomKills:
+      if (memory == nullptr) return {};
+      return {&memory->directory, memory->v2 ? "memory.events" : "memory.oom_control", "oom_kill"};
+    case UsageFile::kPidsRefused:
+      if (pids == nullptr) return {};
+      return {&pids->directory, "pids.events", "max"};
+    case UsageFile::kPidsPeak:
+      if (pids == nullptr) return {};
+      return {&pids->directory, "pids.peak"};
+    case UsageFile::kCount: break;
   }
-  if (const Group* accounting = group_of(Controller::kCpuAcct)) {
-    return read_number(accounting->directory, "cpuacct.usage") / 1000;
-  }
-  return 0;
+  return {};
 }
 
-std::uint64_t BoxGroups::oom_kills() const {
-  const Group* memory = group_of(Controller::kMemory);
-  if (memory == nullptr) return 0;
-  return read_keyed(memory->directory, memory->v2 ? "memory.events" : "memory.oom_control", "oom_kill");
+std::uint64_t BoxGroups::read(frame::UsageFile which) const {
+  const Source source = source_of(which);
+  if (source.directory == nullptr) return 0;
+  const std::string_view key = source.key;
+  const std::uint64_t number = key.empty() ? read_number(*source.directory, source.file)
+                                           : read_keyed(*source.directory, source.file, key);
+  return number / source.per_unit;
 }
+
+std::uint64_t BoxGroups::cpu_us() const { return read(frame::UsageFile::kCpu); }
+std::uint64_t BoxGroups::oom_kills() const { return read(frame::UsageFile::kOomKills); }
 
 GroupUsage BoxGroups::usage() const {
+  using frame::UsageFile;
   GroupUsage usage;
-  usage.cpu_us = cpu_us();
-  usage.oom_kills = oom_kills();
-  if (const Group* memory = group_of(Controller::kMemory)) {
-    usage.memory_peak_bytes =
-        read_number(memory->directory, memory->v2 ? "memory.peak" : "memory.max_usage_in_bytes");
-  }
-  if (const Group* pids = group_of(Controller::kPids)) {
-    usage.pids_refused = read_keyed(pids->directory, "pids.events", "max");
-    usage.pids_peak = read_number(pids->directory, "pids.peak");
-  }
+  usage.cpu_us = read(UsageFile::kCpu);
+  usage.oom_kills = read(UsageFile::kOomKills);
+  usage.memory_peak_bytes = read(UsageFile::kMemoryPeak);
+  usage.pids_refused = read(UsageFile::kPidsRefused);
+  usage.pids_peak = read(UsageFile::kPidsPeak);
   return usage;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "frame/warden.h"
 #include "sys/fd.h"
 
 namespace casemate::jail {
@@ -90,6 +91,14 @@ class BoxGroups {
   // An eventfd that becomes readable when the kernel runs out of memory inside. Absent on v2, where
   // memory.oom.group ends the box by itself. Owned by this.
   const sys::Fd* oom_event() const { return oom_event_ ? &oom_event_ : nullptr; }
+  // Where a number of usage() is read from; nothing where this host does not tell it.
+  struct Source {
+    const sys::Fd* directory = nullptr;
+    const char* file = "";
+    const char* key = "";        // the number stands behind it; "": the file is the number
+    std::uint32_t per_unit = 1;  // of kCpu: so many to a microsecond
+  };
+  Source source_of(frame::UsageFile which) const;
   std::uint64_t cpu_us() const;
   std::uint64_t oom_kills() const;
   GroupUsage usage() const;
@@ -109,6 +118,7 @@ class BoxGroups {
     std::vector<Controller> controllers;
   };
   const Group* group_of(Controller controller) const;
+  std::uint64_t read(frame::UsageFile which) const;
 
   std::vector<Group> groups_;
   sys::Fd oom_event_;
