@@ -29,15 +29,26 @@ if TYPE_CHECKING:
 # How many atexit handlers a rehearsal finds, the libraries', which are for the end of the real program.
 handlers_kept = 0
 
+# What Python's own end lacks by then, seen in what it prints of errors: no source lines, no advice.
+gone: "dict[str, Any]" = {}
+
 _modules = sys.modules
 _builtins = builtins.__dict__.copy()
 _FILES = (FileIO, BufferedReader, BufferedWriter, TextIOWrapper)
-_mro: "Any" = getattr(type.__dict__["__mro__"], "__get__")
+_type: "Any" = type
+_mro = _type.__dict__["__mro__"].__get__
+
+
+def note_preloaded() -> None:
+    """Called in the zygote when all is imported."""
+    for name in ("io", "warnings", "linecache", "traceback"):
+        if name in sys.modules:
+            gone[name] = sys.modules[name]
 
 
 def status(end: SystemExit) -> int:
     """The exit status that Python makes of it, or -1 where that is for Python itself to say."""
-    code = end.code if type(end) is SystemExit else end
+    code: "Any" = end.code if type(end) is SystemExit else end
     if code is None:
         return 0
     if type(code) in (int, bool) and -(1 << 63) <= code < 1 << 63:
@@ -82,7 +93,7 @@ def leave_to_python() -> None:
     """Puts back what Python needs for its own end; the process must end by it next."""
     for name in _slot.brought():
         del _modules[name]
-    _modules.update(_gone)
+    _modules.update(gone)
     if sys.unraisablehook is _unraisable:
         sys.unraisablehook = sys.__unraisablehook__
     gc.unfreeze()
@@ -93,6 +104,8 @@ def _finalize(alive: "Callable[[], Any]") -> bool:
     if threads_running() and "threading" in _modules:
         _shut_down(_modules["threading"])
     if atexit._ncallbacks() > handlers_kept:
+        if sys.version_info >= (3, 12):
+            return False  # Threads and forks are refused to them there.
         try:
             atexit._run_exitfuncs()
         except:  # noqa: E722: before 3.10 the last exception comes here, printed already.
@@ -109,23 +122,24 @@ def _finalize(alive: "Callable[[], Any]") -> bool:
     return alive() is None and not _destructors() and _flushed()
 
 
-# Takes __main__ and the program's modules away. A warning of what then goes has a place: Python's own
-# end, where no code is running, is told as line 1 of "sys".
-_drop = eval(
-    compile(
-        (
-            "lambda modules, names, collect: (modules.__setitem__('__main__', None),"
-            " [modules.__setitem__(name, None) for name in names], collect())"
-        ),
-        "sys",
-        "eval",
-    ),
-    {"__name__": "sys"},
-)
-# What Python's own end lacks by then, seen in what it prints of errors: no source lines, no advice.
-_gone = {
-    name: sys.modules[name] for name in ("io", "warnings", "linecache", "traceback") if name in sys.modules
-}
+def _dropper() -> "Any":
+    """Takes __main__ and the program's modules away.
+
+    A warning of what then goes has a place: Python's own end, where no code is running, is told as
+    line 1 of "sys", since 3.13 as line 0 of "<sys>".
+    """
+    newer = sys.version_info >= (3, 13)
+    text = (
+        "lambda modules, names, collect: (modules.__setitem__('__main__', None),"
+        " [modules.__setitem__(name, None) for name in names], collect())"
+    )
+    drop: "Any" = eval(compile(text, "<sys>" if newer else "sys", "eval"), {"__name__": "sys"})
+    if newer:
+        drop.__code__ = drop.__code__.replace(co_firstlineno=0)
+    return drop
+
+
+_drop = _dropper()
 
 
 def _shut_down(threading: "Any") -> None:
@@ -161,7 +175,7 @@ _show_unraisable = sys.__unraisablehook__
 def _unraisable(told: "Any") -> None:
     """Python's own hook, for errors that have no frame but for ours being there."""
     trace = told.exc_traceback
-    if trace is not None and trace.tb_frame.f_code.co_filename in (__file__, "sys"):
+    if trace is not None and trace.tb_frame.f_code.co_filename in (__file__, "sys", "<sys>"):
         trace = trace.tb_next
     _show_unraisable(_Unraisable((told.exc_type, told.exc_value, trace, told.err_msg, told.object)))
 
@@ -183,7 +197,7 @@ def _forget_special() -> None:
             sys.last_exc = None  # type: ignore[assignment]
     if hasattr(builtins, "_"):
         builtins._ = None
-    for name in _gone:
+    for name in gone:
         _modules[name] = None  # type: ignore[assignment]
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__  # type: ignore[assignment]
 
@@ -192,8 +206,8 @@ def _let_go() -> None:
     """What may hold on to __main__ and Python ends before it."""
     sys.settrace(None)
     sys.setprofile(None)
-    if "linecache" in _gone:
-        _gone["linecache"].clearcache()
+    if "linecache" in gone:
+        gone["linecache"].clearcache()
     if "signal" in _modules:
         for number in range(1, _signal.NSIG):
             handler = _signal.getsignal(number)

@@ -28,7 +28,7 @@ class _Before:
         self._lists = [(held, held[:]) for held in (sys.argv, sys.path, sys.meta_path, warnings.filters)]
         self._argv = sys.argv
         _ending.handlers_kept = atexit._ncallbacks()
-        self._gone = {name: sys.modules[name] for name in ("__main__", *_ending._gone)}
+        self._gone = {name: sys.modules[name] for name in ("__main__", *_ending.gone)}
         self._importers = sys.path_importer_cache.copy()
         self._environment = os.environ.get("CASEMATE_MEMORY_BYTES")
         self._streams = (sys.stdout, sys.stderr)

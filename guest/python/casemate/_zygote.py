@@ -17,7 +17,7 @@ import sys
 
 import _casemate_slot
 
-from casemate import _rehearsal, _reseed, _slot
+from casemate import _ending, _rehearsal, _reseed, _slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def _load(preload: str) -> None:
     for name in _OWN:
         __import__("casemate." + name)
     _slot.note_preloaded()
+    _ending.note_preloaded()
 
 
 def _settle() -> None:

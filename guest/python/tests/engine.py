@@ -20,7 +20,7 @@ import tempfile
 import time
 import unittest
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import Callable, Optional
 
 PACKAGE_ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PACKAGE_ROOT))
@@ -61,6 +61,7 @@ class Ended:
     root: pathlib.Path
     seconds: float
     control: bytes = b""
+    done: Optional[int] = None  # the exit code of the DONE frame, which comes last and is not in `frames`
 
     def of(self, kind: int) -> list[list[tuple[int, bytes]]]:
         return [fields for type_, fields in self.frames if type_ == kind]
@@ -333,14 +334,19 @@ class Engine:
         outputs = _pump(process, ours, message, kill_when, begin + timeout)
         status = process.wait()
         ours.close()
+        frames = _parse(outputs["control"])
+        done = None
+        if frames and frames[-1][0] == _wire.DONE:
+            done = int.from_bytes(frames.pop()[1][0][1], "little")
         return Ended(
             status,
             outputs["stdout"],
             outputs["stderr"],
-            list(_parse(outputs["control"])),
+            frames,
             root,
             time.monotonic() - begin,
             outputs["control"],
+            done,
         )
 
 
@@ -420,24 +426,15 @@ def _parse(control: bytes) -> "list[tuple[int, list[tuple[int, bytes]]]]":
     return parsed
 
 
-def new_engine() -> Engine:
-    """Cold runs; with CASEMATE_TEST_ENTRY=hot (or =warm) every test here runs its programs in slots."""
-    entry = os.environ.get("CASEMATE_TEST_ENTRY", "cold")
-    if entry == "cold":
-        return Engine()
-    from slots import SlotEngine
-
-    return SlotEngine(level=entry)
-
-
 class RunnerTest(unittest.TestCase):
     """A test case with an engine."""
 
     engine: Engine
+    new_engine: Callable[[], Engine] = Engine  # test_hot has another
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.engine = new_engine()
+        cls.engine = cls.new_engine()
 
     @classmethod
     def tearDownClass(cls) -> None:

@@ -301,14 +301,6 @@ PROCESSES: dict[str, tuple[str, bool, dict[str, Any]]] = {
         True,
         {},
     ),
-    "thread started by atexit": (
-        (
-            "import atexit, threading\natexit.register(lambda: threading.Thread(target=print,"
-            " args=('x',)).start())"
-        ),
-        True,
-        {},
-    ),
     "KeyboardInterrupt while joining": (
         (
             "import os, threading, time\ndef f():\n    time.sleep(.2)\n    os.kill(os.getpid(), 2)\n   "

@@ -112,6 +112,10 @@ class SlotEngine(engine.Engine):
         self._zygote.wait()
         super().close()
 
+    def status(self) -> int:
+        """The exit code of the zygote, which must be ending."""
+        return self._zygote.wait()
+
     def ask(self, order: dict[str, object], descriptors: list[int] = []) -> object:
         data = json.dumps(order).encode()
         if descriptors:
