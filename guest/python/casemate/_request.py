@@ -25,6 +25,7 @@ class Request:
         self.arguments: list[bytes] = []
         self.environment: list[bytes] = []
         self.memory_bytes = 0
+        self.files = 0  # how many were put in place
 
 
 def receive(descriptor: int, work: str) -> "Optional[Request]":
@@ -36,7 +37,6 @@ def receive(descriptor: int, work: str) -> "Optional[Request]":
     """
     request = Request()
     pieces: list[bytes] = []
-    files = 0
     output = -1
     stage = _wire.PROGRAM
     try:
@@ -61,8 +61,8 @@ def receive(descriptor: int, work: str) -> "Optional[Request]":
                 if sum(map(len, pieces)) > _PROGRAM_MAX:
                     raise _wire.ProtocolError("program too large")
             elif kind == _wire.FILE:
-                files += 1
-                if files > _FILES_MAX:
+                request.files += 1
+                if request.files > _FILES_MAX:
                     raise _wire.ProtocolError("too many files")
                 if output >= 0:
                     os.close(output)

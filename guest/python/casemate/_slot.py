@@ -73,7 +73,8 @@ class Slot:
         if request is None:
             raise SystemExit(_runner.NOT_STARTED)
         _reseed.reseed()
-        make_way(self._root + "/work")
+        if request.files:
+            make_way(self._root + "/work")
         place = _runner.Place(self._root, request)
         namespace = _runner.prepare(channel, place, request)
         alive = ref(namespace["__loader__"])
