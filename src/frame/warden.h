@@ -24,11 +24,10 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
-#include <type_traits>
 
 #include "base/result.h"
+#include "frame/message.h"
 #include "frame/walls.h"
 
 namespace casemate::frame {
@@ -37,7 +36,7 @@ inline constexpr std::uint32_t kWardenMagic = 0x43534d31;  // "CSM1"
 // A box's own arguments and environment; the program's cross on the control socket.
 inline constexpr std::size_t kStringsSize = 4 << 10;
 inline constexpr std::size_t kNameSize = 64;
-inline constexpr std::size_t kWardenMessageMax = 6 << 10;
+inline constexpr std::size_t kWardenMessageMax = kMessageMax;
 
 enum class WardenType : std::uint32_t {
   kMakeBox = 1,
@@ -223,13 +222,6 @@ struct BoxGone {
   std::uint64_t teardown_us = 0;
 };
 
-// The bytes of a structure, for sending.
-template <typename T>
-std::string_view bytes_of(const T& value) {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kWardenMessageMax);
-  return {reinterpret_cast<const char*>(&value), sizeof(T)};
-}
-
 // The type of a message, once its header is right. Errors: invalid.
 inline Result<WardenType> warden_type(std::string_view message) {
   WardenHeader header;
@@ -237,28 +229,6 @@ inline Result<WardenType> warden_type(std::string_view message) {
   std::memcpy(&header, message.data(), sizeof(header));
   if (header.magic != kWardenMagic) return fail(ErrorCode::kInvalid, "a warden message has a wrong magic");
   return header.type;
-}
-
-// Copies a message into its structure. Errors: invalid (another size than the structure's).
-template <typename T>
-Result<T> parse_message(std::string_view message) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  T value;
-  if (message.size() != sizeof(T)) return fail(ErrorCode::kInvalid, "a warden message has a wrong size");
-  std::memcpy(&value, message.data(), sizeof(T));
-  return value;
-}
-
-// Copies text into a fixed array, ended by NUL; cuts what does not fit.
-template <std::size_t N>
-void put_text(std::array<char, N>& out, std::string_view text) {
-  const std::size_t count = text.size() < N ? text.size() : N - 1;
-  std::memcpy(out.data(), text.data(), count);
-  out[count] = '\0';
-}
-template <std::size_t N>
-std::string get_text(const std::array<char, N>& in) {
-  return std::string(in.data(), ::strnlen(in.data(), N));
 }
 
 }  // namespace casemate::frame

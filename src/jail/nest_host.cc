@@ -38,7 +38,7 @@ frame::MakeBox as_box(const frame::MakeNest& spec) {
 
 std::unique_ptr<Nest> Nest::make(const Host& host, const frame::MakeNest& spec, NestFds fds,
                                  SetupFailure& failure) {
-  std::unique_ptr<Nest> nest(new Nest(host));
+  std::unique_ptr<Nest> nest(new Nest());
   nest->id_ = spec.header.box;
   nest->made_at_ = now();
   nest->ready_until_ = nest->made_at_ + milliseconds(std::min<std::uint64_t>(spec.ready_max_ms, 600'000));

@@ -59,13 +59,12 @@ class Nest {
   frame::BoxGone destroy(Deadline deadline);
 
  private:
-  explicit Nest(const Host& host) : host_(host) {}
+  Nest() = default;
   void on_link(sys::Fd& link);
   void take(const LinkMessage& message, std::vector<sys::Fd> fds);
   void fail_with(std::string why);
   bool reaped(int pid) const;
 
-  const Host& host_;
   std::uint64_t id_ = 0;
   Cell cell_;
   sys::Fd zygote_link_;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <vector>
 
 #include "jail/seccomp.h"
 #include "jail/seccomp_compile.h"
@@ -32,12 +33,21 @@ constexpr Rule without_bits(long number, std::uint8_t index, std::uint32_t bits,
   return Rule{number_of(number), otherwise, {all_of({{index, bits, 0}})}};
 }
 
-// A program made by the compiler as an array: first its length, then its instructions.
+// A program made by the compiler as an array: first its length, then its instructions. Everything has a name:
+// clang 16 takes temporaries in constants for leaks.
+template <Table (*make)()>
+constexpr std::size_t frozen_size() {
+  const Table table = make();
+  const std::vector<sock_filter> program = compile(table);
+  return program.size();
+}
 template <Table (*make)()>
 constexpr auto frozen() {
-  std::array<sock_filter, compile(make()).size()> program{};
-  std::ranges::copy(compile(make()), program.begin());
-  return program;
+  std::array<sock_filter, frozen_size<make>()> out{};
+  const Table table = make();
+  const std::vector<sock_filter> program = compile(table);
+  std::ranges::copy(program, out.begin());
+  return out;
 }
 
 }  // namespace casemate::jail

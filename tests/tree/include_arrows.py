@@ -39,8 +39,9 @@ LAYERS: dict[str, list[str]] = {
 # Programs. What is not named here may include everything. The warden is held to what its link map
 # is held to, since it is the one program with privilege.
 APPS: dict[str, list[str]] = {"casemate-warden": ["jail"], "casemate-egress": ["egress"]}
-# What runs inside a box.
+# What runs inside a box. The zygote's module forks slots, with the steps of the jail that come after a clone.
 GUEST = ["sys", "frame"]
+GUEST_ZYGOTE = ["jail"]
 
 # Header prefix: the places that may include it. A place is a library, or a folder at the root.
 THIRD_PARTY: dict[str, list[str]] = {
@@ -58,6 +59,7 @@ THIRD_PARTY: dict[str, list[str]] = {
     "archive": ["image"],
     "prometheus/": ["api"],
     "libpq-fe.h": ["store"],
+    "Python.h": ["guest"],
     "gtest/": ["tests"],
     "gmock/": ["tests"],
     "benchmark/": ["bench"],
@@ -97,7 +99,7 @@ def place_of(path: Path) -> tuple[str, set[str]]:
     if parts[0] == "apps" and parts[1] in APPS:
         return "apps", reach(APPS[parts[1]])
     if parts[0] == "guest":
-        return "guest", reach(GUEST)
+        return "guest", reach(GUEST_ZYGOTE if parts[1] == "zygote" else GUEST)
     return parts[0], set(LAYERS)
 
 
