@@ -80,13 +80,22 @@ def end(
         seen = channel.owned() and _finalize(alive) and channel.owned()
     except:  # noqa: E722: whatever the program left in our way.
         pass
-    builtins.__dict__.update(_builtins)
-    if not seen:
+    if seen:
+        try:
+            _tell(channel, code)
+        except:  # noqa: E722: what we call by name may be anything now.
+            builtins.__dict__.update(_builtins)
+            _tell(channel, code)
+        leave(code)
+    else:
+        builtins.__dict__.update(_builtins)
         leave_to_python()
         raise SystemExit(code)
+
+
+def _tell(channel: "_wire.Channel", code: int) -> None:
     _streams.flush()
     channel.send(_wire.DONE, _wire.number_field(_wire.TAG_EXIT_CODE, code))
-    leave(code)
 
 
 def leave_to_python() -> None:
