@@ -82,10 +82,12 @@ def end(
         pass
     if seen:
         try:
-            _tell(channel, code)
+            told = _tell(channel, code)
         except:  # noqa: E722: what we call by name may be anything now.
             builtins.__dict__.update(_builtins)
-            _tell(channel, code)
+            told = _tell(channel, code)
+        if not told:
+            os._exit(code)  # `leave` may wait for an answer, and the program has closed the socket.
         leave(code)
     else:
         builtins.__dict__.update(_builtins)
@@ -93,9 +95,9 @@ def end(
         raise SystemExit(code)
 
 
-def _tell(channel: "_wire.Channel", code: int) -> None:
+def _tell(channel: "_wire.Channel", code: int) -> bool:
     _streams.flush()
-    channel.send(_wire.DONE, _wire.number_field(_wire.TAG_EXIT_CODE, code))
+    return channel.send(_wire.DONE, _wire.number_field(_wire.TAG_EXIT_CODE, code))
 
 
 def leave_to_python() -> None:

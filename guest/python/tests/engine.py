@@ -118,6 +118,7 @@ class Ended:
         return parse_report(found[0])
 
 
+DONE_HEAD = frame(_wire.DONE, _wire.number_field(_wire.TAG_EXIT_CODE, 0))[:8]
 NUMBERS = (
     _wire.TAG_ERRNO,
     _wire.TAG_LINE,
@@ -348,6 +349,8 @@ def _pump(
                     except ConnectionResetError:
                         data = b""
                     held[key.data] += data
+                    if key.data == "control" and held["control"][-24:-16] == DONE_HEAD:
+                        ours.shutdown(socket.SHUT_WR)  # The slot waits for this.
                     if not data:
                         selector.unregister(key.fileobj)
             if kill_when is not None and kill_when in held["stdout"]:
