@@ -80,13 +80,24 @@ def end(
         seen = channel.owned() and _finalize(alive) and channel.owned()
     except:  # noqa: E722: whatever the program left in our way.
         pass
-    builtins.__dict__.update(_builtins)
-    if not seen:
+    if seen:
+        try:
+            told = _tell(channel, code)
+        except:  # noqa: E722: what we call by name may be anything now.
+            builtins.__dict__.update(_builtins)
+            told = _tell(channel, code)
+        if not told:
+            os._exit(code)  # `leave` may wait for an answer, and the program has closed the socket.
+        leave(code)
+    else:
+        builtins.__dict__.update(_builtins)
         leave_to_python()
         raise SystemExit(code)
+
+
+def _tell(channel: "_wire.Channel", code: int) -> bool:
     _streams.flush()
-    channel.send(_wire.DONE, _wire.number_field(_wire.TAG_EXIT_CODE, code))
-    leave(code)
+    return channel.send(_wire.DONE, _wire.number_field(_wire.TAG_EXIT_CODE, code))
 
 
 def leave_to_python() -> None:

@@ -45,6 +45,9 @@ _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _BARRY = 0x400000  # the one __future__ flag that changes what an expression means
 
 
+_pop_top = -1  # the number of that opcode, once it is known
+
+
 class _Grasped(BaseException):
     """Thrown into a module's frame before its first instruction."""
 
@@ -154,10 +157,12 @@ def _may_end_in_expression(code: "CodeType") -> bool:
     Such code ends in POP_TOP, then the return of None: one instruction since 3.12, before it two,
     of which the first may have one prefix for a large argument.
     """
-    sample = _grasp(exec, b"f()", "") if _can_grasp() else compile("f()", "", "exec")
+    global _pop_top
+    if _pop_top < 0:
+        sample = _grasp(exec, b"f()", "") if _can_grasp() else compile("f()", "", "exec")
+        _pop_top = sample.co_code[-4 if sys.version_info >= (3, 12) else -6]
     tail = 4 if sys.version_info >= (3, 12) else 6
-    pop = sample.co_code[-tail]
-    return pop in code.co_code[-tail - 2 : -tail + 1 : 2]
+    return _pop_top in code.co_code[-tail - 2 : -tail + 1 : 2]
 
 
 def _load_by_tree(source: bytes, path: str, code: "CodeType") -> "Loaded":

@@ -27,6 +27,7 @@ NOT_STARTED = 125
 
 # What builtins and sys.modules were before the program: a report is made even if it emptied them.
 _BUILTINS = builtins.__dict__.copy()
+_MODULES = sys.modules
 _PACKAGE = sys.modules["casemate"]
 # Given back when an exception ends the program, for the report of a MemoryError. Zeroed by the kernel
 # and never touched, it has an address and, but for its first page, no memory.
@@ -116,7 +117,7 @@ def execute(
     except:  # noqa: E722: a program may have deleted every name that could stand here.
         _RESERVE.clear()
         _guarded(_end_by_exception, channel, place)
-    if channel.owned():
+    if "matplotlib.pyplot" in _MODULES and channel.owned():
         _guarded(_save_figures)
     _streams.flush()
 
@@ -149,7 +150,9 @@ def prepare(
     if "matplotlib.backends.backend_agg" not in sys.modules:
         sys.meta_path.insert(0, FigureWatch())  # type: ignore[arg-type]
     if request.memory_bytes:
-        os.environ["CASEMATE_MEMORY_BYTES"] = str(request.memory_bytes)
+        bound = str(request.memory_bytes)
+        if os.environ.get("CASEMATE_MEMORY_BYTES") != bound:
+            os.environ["CASEMATE_MEMORY_BYTES"] = bound
     for entry in request.environment:
         variable, _, value = entry.partition(b"=")
         os.environb[variable] = value

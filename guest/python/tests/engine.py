@@ -26,6 +26,7 @@ PACKAGE_ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PACKAGE_ROOT))
 
 from casemate import _wire  # noqa: E402
+from messages import frame, request  # noqa: E402, F401
 
 # Another interpreter than the image's can be tried: CASEMATE_TEST_PYTHON=/path/to/python3.13.
 PYTHON = os.environ.get("CASEMATE_TEST_PYTHON", sys.executable)
@@ -117,6 +118,7 @@ class Ended:
         return parse_report(found[0])
 
 
+DONE_HEAD = frame(_wire.DONE, _wire.number_field(_wire.TAG_EXIT_CODE, 0))[:8]
 NUMBERS = (
     _wire.TAG_ERRNO,
     _wire.TAG_LINE,
@@ -179,40 +181,6 @@ def parse_report(fields: list[tuple[int, bytes]]) -> Report:
         else:
             raise AssertionError(f"unknown tag {tag}")
     return report
-
-
-def frame(kind: int, *fields: bytes) -> bytes:
-    payload = b"".join(fields)
-    return len(payload).to_bytes(4, "little") + kind.to_bytes(4, "little") + payload
-
-
-def request(
-    source: bytes,
-    files: Optional[dict[bytes, bytes]] = None,
-    arguments: tuple[bytes, ...] = (),
-    environment: tuple[bytes, ...] = (),
-    memory_bytes: int = 0,
-    name: Optional[bytes] = None,
-) -> bytes:
-    """All frames of one request, in the order of guest.h."""
-    piece = _wire.FRAME_PAYLOAD_MAX // 2
-    out = b""
-    for at in range(0, len(source), piece):
-        out += frame(
-            _wire.PROGRAM, _wire.field(_wire.TAG_BYTES, source[at : at + piece])
-        )
-    for path, data in (files or {}).items():
-        out += frame(_wire.FILE, _wire.field(_wire.TAG_PATH, path))
-        for at in range(0, len(data), piece):
-            out += frame(
-                _wire.FILE_DATA, _wire.field(_wire.TAG_BYTES, data[at : at + piece])
-            )
-    start = [] if name is None else [_wire.field(_wire.TAG_NAME, name)]
-    start += [_wire.field(_wire.TAG_ARGUMENT, argument) for argument in arguments]
-    start += [_wire.field(_wire.TAG_ENVIRONMENT, entry) for entry in environment]
-    if memory_bytes:
-        start.append(_wire.number_field(_wire.TAG_NUMBER, memory_bytes))
-    return out + frame(_wire.START, *start)
 
 
 @functools.lru_cache(maxsize=None)
@@ -381,6 +349,8 @@ def _pump(
                     except ConnectionResetError:
                         data = b""
                     held[key.data] += data
+                    if key.data == "control" and held["control"][-24:-16] == DONE_HEAD:
+                        ours.shutdown(socket.SHUT_WR)  # The slot waits for this.
                     if not data:
                         selector.unregister(key.fileobj)
             if kill_when is not None and kill_when in held["stdout"]:

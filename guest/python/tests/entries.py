@@ -361,9 +361,10 @@ GUEST: dict[str, tuple[str, bool, dict[str, Any]]] = {
         {"environment": (b"A=1", b"TZ=UTC+3")},
     ),
     "name": ("print(__file__[-8:], __name__)\n1/0", True, {"name": b"job 1.py"}),
+    "control replaced": ("import os\nos.close(3)\nprint(os.pipe()[0])", False, {}),
     "control closed": ("import os\nos.close(3)\nprint(1)", False, {}),
     "control closed, uncaught": ("import os\nos.close(3)\n1/0", False, {}),
-    "builtins emptied": ("import builtins\nbuiltins.__dict__.clear()", True, {}),
+    "builtins emptied": ("import builtins\nbuiltins.__dict__.clear()", False, {}),
     "modules emptied": ("import sys\nsys.modules.clear()", True, {}),
     "globals emptied": ("globals().clear()", True, {}),
     "pickle of main": (

@@ -141,6 +141,7 @@ class Faults(unittest.TestCase):
         ours.sendall(message)
         told = ours.recv(1 << 16)
         taken = time.perf_counter() - begin
+        ours.shutdown(socket.SHUT_WR)
         self.assertEqual(told[4], _wire.DONE)
         self.assertEqual(slot.stdout.read(), stdout)
         slot.wait()
