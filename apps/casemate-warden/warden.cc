@@ -45,7 +45,7 @@ void wait_for_end(const sys::Fd& peer) {
   for (;;) {
     const auto readable = sys::wait_readable(peer, deadline);
     if (!readable || !*readable) return;
-    const auto message = sys::receive_message(peer, kWardenMessageMax);
+    const auto message = sys::receive_message(peer, kMessageMax);
     if (!message || message->end) return;
   }
 }
@@ -275,7 +275,7 @@ void Warden::show_gone(jail::Box& box) {
 
 // One message of the peer's. False when it has gone or broke the form: then everything ends.
 bool Warden::on_peer() {
-  auto message = sys::receive_message(peer_, kWardenMessageMax);
+  auto message = sys::receive_message(peer_, kMessageMax);
   if (!message) return message.error().errno_value == EAGAIN;
   if (message->end) return false;
   const auto type = warden_type(message->bytes);

@@ -97,7 +97,7 @@ Result<sys::Message> WardenClient::await(Deadline deadline) {
   if (!TRY(sys::wait_readable(socket_, deadline))) {
     return fail(ErrorCode::kDeadline, "the warden does not answer");
   }
-  auto message = sys::receive_message(socket_, frame::kWardenMessageMax);
+  auto message = sys::receive_message(socket_, frame::kMessageMax);
   if (!message || message->end) return tl::unexpected<Error>(gone());
   return message;
 }
@@ -214,7 +214,7 @@ Result<WardenEvent> WardenClient::next() {
     events_.pop_front();
     return event;
   }
-  auto message = sys::receive_message(socket_, frame::kWardenMessageMax);
+  auto message = sys::receive_message(socket_, frame::kMessageMax);
   if (!message || message->end) return tl::unexpected<Error>(gone());
   return event_of(*message);
 }

@@ -80,7 +80,7 @@ Result<void> LiveRun::start(const Paths& paths, const Image& image) {
   return {};
 }
 
-Result<void> LiveRun::start_in(Lease lease) {
+Result<void> LiveRun::start_in(Lease& lease) {
   in_slot_ = true;
   stdout_ = std::move(lease.out);
   stderr_ = std::move(lease.err);

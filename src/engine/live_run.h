@@ -30,7 +30,7 @@ class LiveRun {
   // Asks for a box of its own.
   Result<void> start(const Paths& paths, const Image& image);
   // Takes a parked box: the program is sent, then the warden is told.
-  Result<void> start_in(Lease lease);
+  Result<void> start_in(Lease& lease);
   // Until the box has ended. Errors: unavailable (the warden is lost), system.
   Result<void> watch();
   // Reads what is in the pipes now.

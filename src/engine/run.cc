@@ -163,17 +163,20 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     slots_->act(now());
   };
   LiveRun run(request, *warden_, box, products, hooks, others);
+  Run live{request, products, run, asked_at, box, std::nullopt};
+  // First of all the program: what is made here afterwards is made while it runs.
+  Result<void> started{};
+  if (lease) {
+    live.slot = lease->slot;
+    started = run.start_in(*lease);
+    slots_->started(*live.slot, now());
+  }
   Outcome result = new_outcome(request);
   result.image_digest = image.digest;
   result.volume.id = lease ? lease->volume : "vol_" + crypto::random_hex(8);
   result.sandbox_id = "box_" + crypto::random_hex(8);
-  Run live{request, products, run, asked_at, box, std::nullopt};
-  Result<void> started{};
   if (lease) {
-    live.slot = lease->slot;
     result.timing.start = lease->level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
-    started = run.start_in(std::move(*lease));
-    slots_->started(*live.slot, now());
   } else {
     const bool known = hello_.has_value();
     started = run.start(paths_, image);

@@ -36,7 +36,6 @@ inline constexpr std::uint32_t kWardenMagic = 0x43534d31;  // "CSM1"
 // A box's own arguments and environment; the program's cross on the control socket.
 inline constexpr std::size_t kStringsSize = 4 << 10;
 inline constexpr std::size_t kNameSize = 64;
-inline constexpr std::size_t kWardenMessageMax = kMessageMax;
 
 enum class WardenType : std::uint32_t {
   kMakeBox = 1,

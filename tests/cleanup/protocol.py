@@ -27,7 +27,7 @@ _MEMBER = re.compile(
 
 
 def _header() -> str:
-    return (ROOT / "src" / "frame" / "warden.h").read_text()
+    return "".join((ROOT / "src" / "frame" / name).read_text() for name in ("message.h", "warden.h"))
 
 
 @cache

@@ -79,7 +79,7 @@ class Warden:
     def receive(self, *wanted: str, fds: list[int] | None = None) -> Any:
         """The next message, which must be of one of these kinds. Descriptors go to `fds`, or are closed."""
         assert select.select([self.socket], [], [], TIMEOUT_S)[0], f"no {wanted} in time"
-        data, came, flags, _ = socket.recv_fds(self.socket, protocol.sizes()["kWardenMessageMax"], 8)
+        data, came, flags, _ = socket.recv_fds(self.socket, protocol.sizes()["kMessageMax"], 8)
         assert data, f"the warden went away instead of sending {wanted}"
         assert not flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC)
         if fds is None:
