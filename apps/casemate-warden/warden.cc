@@ -186,7 +186,7 @@ void Warden::end_nest(std::uint64_t id, const std::string& why) {
       std::find_if(nests_.begin(), nests_.end(), [&](const auto& one) { return one->id() == id; });
   if (found == nests_.end()) return say(message);
   for (const auto& box : boxes_) {
-    if (box->nest() != found->get() || box->dead()) continue;
+    if (box->nest() != found->get()) continue;
     box->end(EndCause::kLost);
     const BoxGone gone = box->destroy(Deadline::in(kDestroyTime));
     take_gone(gone, box->slot());

@@ -73,6 +73,8 @@ int fork_into(const SlotRequest& request, int link, int init) {
 void become_slot_guest(const Plan& plan) {
   step(plan, Stage::kAttach, [&] { return attach_self(plan); });
   wait_for_warden(plan, Stage::kMapped);
+  // What a guest has from its parent, and this one not from the slot's init.
+  step_if(plan, Wall::kCpuShare, Stage::kAffinity, [&] { return set_affinity(plan); });
   drop_to_guest(plan);
 }
 

@@ -24,8 +24,8 @@ Result<UsageFiles> UsageFiles::from(const frame::BoxParked& parked, std::vector<
   for (std::size_t i = 0; i < files.files_.size(); ++i) {
     if ((parked.usage_files >> i & 1U) == 0) continue;
     right = right && take(files.files_.at(i).fd);
-    files.files_.at(i).key = parked.usage_keys.at(i);
-    files.files_.at(i).key.back() = '\0';
+    const auto* key = parked.usage_keys.data() + i * frame::kUsageKeySize;
+    std::copy_n(key, frame::kUsageKeySize - 1, files.files_.at(i).key.begin());
   }
   if (!right || next != fds.size()) return fail(ErrorCode::kInvalid, "a parked box without its descriptors");
   files.cpu_base_us_ = parked.cpu_base_us;

@@ -24,7 +24,7 @@ class UsageFiles {
  private:
   struct File {
     sys::Fd fd;
-    std::array<char, 16> key{};
+    std::array<char, frame::kUsageKeySize> key{};  // ended by NUL
   };
   std::uint64_t number(frame::UsageFile which) const;
 

@@ -190,6 +190,8 @@ struct ZygoteGone {
 // All walls are up, the guest has rehearsed and waits for its program. Descriptors with it, for the engine to
 // see for itself what the box used when its program is done: the layer's directory, and one control file for
 // each UsageFile that `usage_keys` has a bit for, in that order.
+inline constexpr std::size_t kUsageKeySize = 16;
+inline constexpr std::size_t kUsageKeysSize = 80;  // of all UsageFiles
 enum class UsageFile : std::uint32_t { kCpu, kMemoryPeak, kOomKills, kPidsRefused, kPidsPeak, kCount };
 struct BoxParked {
   WardenHeader header{kWardenMagic, WardenType::kBoxParked, 0};
@@ -199,8 +201,9 @@ struct BoxParked {
   std::uint64_t cpu_base_us = 0;   // used before now
   std::uint32_t usage_files = 0;   // bits: those that this host has
   std::uint32_t cpu_per_us = 1;    // the unit of kCpu: so many to a microsecond
-  // What the number stands behind in its file; empty: the file is the number.
-  std::array<std::array<char, 16>, static_cast<std::size_t>(UsageFile::kCount)> usage_keys{};
+  // Per UsageFile kUsageKeySize bytes, ended by NUL: what the number stands behind in its file; empty: the
+  // file is the number.
+  std::array<char, kUsageKeysSize> usage_keys{};
 };
 
 struct FileOpened {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include "jail/box.h"
 #include "jail/box_plan.h"
@@ -178,16 +179,20 @@ std::optional<frame::BoxParked> Box::take_parked(std::vector<sys::Fd>& fds) {
     if (!file) continue;  // an older kernel
     fds.push_back(std::move(file));
     message.usage_files |= 1U << i;
-    frame::put_text(message.usage_keys.at(i), source.key);
+    const std::string_view key = source.key;
+    std::copy_n(key.data(), std::min(key.size(), frame::kUsageKeySize - 1),
+                message.usage_keys.begin() + i * frame::kUsageKeySize);
     if (i == static_cast<std::uint32_t>(frame::UsageFile::kCpu)) message.cpu_per_us = source.per_unit;
   }
   return message;
 }
 
 void Box::leave_nest(const frame::BoxGone& gone) {
-  fill_usage(now());
-  ended_.cause = cause_.value_or(EndCause::kLost);
-  dead_ = true;
+  if (!dead_) {
+    fill_usage(now());
+    ended_.cause = cause_.value_or(EndCause::kLost);
+    dead_ = true;
+  }
   gone_ = gone;
   nest_ = nullptr;
 }

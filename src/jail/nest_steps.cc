@@ -40,24 +40,6 @@ int bring_loopback_up() {
   return failed;
 }
 
-int set_affinity(const Plan& plan) {
-  cpu_set_t have;
-  CPU_ZERO(&have);
-  if (::sched_getaffinity(0, sizeof(have), &have) < 0) return errno;
-  const auto total = static_cast<std::uint32_t>(CPU_COUNT(&have));
-  if (plan.affinity_count == 0 || plan.affinity_count >= total) return 0;
-  cpu_set_t wanted;
-  CPU_ZERO(&wanted);
-  std::uint32_t index = 0;
-  for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &have)) continue;
-    const std::uint32_t from_first = (index + total - plan.affinity_first % total) % total;
-    if (from_first < plan.affinity_count) CPU_SET(cpu, &wanted);
-    ++index;
-  }
-  return errno_of(::sched_setaffinity(0, sizeof(wanted), &wanted));
-}
-
 // A pipe belongs to who made it; /dev/stdout inside could not be opened otherwise. An ordinary user's
 // pipes are ours to give because that user is root in this namespace; as root the warden gave them.
 void own_pipes(const Plan& plan) {
@@ -169,6 +151,24 @@ int close_inherited(const Plan& plan) {
     next = number + 1;
   }
   return errno_of(::syscall(SYS_close_range, next, ~0U, 0U));
+}
+
+int set_affinity(const Plan& plan) {
+  cpu_set_t have;
+  CPU_ZERO(&have);
+  if (::sched_getaffinity(0, sizeof(have), &have) < 0) return errno;
+  const auto total = static_cast<std::uint32_t>(CPU_COUNT(&have));
+  if (plan.affinity_count == 0 || plan.affinity_count >= total) return 0;
+  cpu_set_t wanted;
+  CPU_ZERO(&wanted);
+  std::uint32_t index = 0;
+  for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &have)) continue;
+    const std::uint32_t from_first = (index + total - plan.affinity_first % total) % total;
+    if (from_first < plan.affinity_count) CPU_SET(cpu, &wanted);
+    ++index;
+  }
+  return errno_of(::sched_setaffinity(0, sizeof(wanted), &wanted));
 }
 
 void finish_tree(const Plan& plan) {

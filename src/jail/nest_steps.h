@@ -29,6 +29,9 @@ void wait_for_warden(const Plan& plan, Stage stage);
 // other boxes, from being held, and kept alive, by this process; and a killed warden from seeming alive
 int close_inherited(const Plan& plan);
 
+// The processors of the plan. 0 or the errno.
+int set_affinity(const Plan& plan);
+
 // What a tree needs beside its mounts: host name, loopback, processors, pipes; hands the layer out.
 void finish_tree(const Plan& plan);
 

@@ -40,6 +40,10 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _BASH = "import subprocess, sys\ncode = subprocess.run(['bash', '-c', sys.argv[1]]).returncode\nsys.exit(code if code >= 0 else 128 - code)\n"
 
 
+# How boxes are started: "hot" runs every test of this folder in slots (CASEMATE_TEST_START).
+START = os.environ.get("CASEMATE_TEST_START", "")
+
+
 def scaled(args: tuple[str | os.PathLike[str], ...]) -> list[str | os.PathLike[str]]:
     """Arguments of `run` with their time limits, named or not, for this machine."""
     if SLOW == 1 or not args or args[0] != "run":
@@ -127,7 +131,8 @@ class Casemate:
         The outcome's status and the exit code must agree. Say `--trust` to say otherwise.
         """
         trust = [] if "--trust" in args else ["--trust", "trusted"]
-        ended = self.call("run", "--json", *trust, *args, stdin=stdin, **options)
+        start = ["--start", START] if START else []
+        ended = self.call("run", "--json", *start, *trust, *args, stdin=stdin, **options)
         assert ended.exit_code in EXIT_CODES.values(), ended
         assert ended.exit_code == EXIT_CODES[ended.outcome["status"]], ended
         return ended

@@ -22,6 +22,9 @@ import observers
 from guest_file import GUESTS, SLOW, Guest, read_guest
 from who import WHO
 
+# How boxes are started: "hot" sends every guest into a slot (CASEMATE_TEST_START).
+START = os.environ.get("CASEMATE_TEST_START", "")
+
 _RUN_SECONDS = 20.0 * SLOW
 _LEAK_SECONDS = 3.0 * SLOW
 # Small, so that sixty guests are quick; a guest's own options come later and win.
@@ -174,6 +177,8 @@ class Watch:
         command += [word for pair in options.items() for word in pair]
         if off:
             command += ["--test-walls-off", str(off)]
+        elif START:
+            command += ["--start", START]
         command += ["--out", f"/tmp/out{self._runs}", "--file", "/escape/attack.py"]
         arguments = {"patience": f"{3 * SLOW:.0f}"} | observer.arguments
         return [*command, "--", *(f"{name}={value}" for name, value in arguments.items())]

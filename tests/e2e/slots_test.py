@@ -1,0 +1,175 @@
+"""Hot slots: a run in a box that was made before it is the run that it would have been in a new one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import SLOW, Casemate, descendants, wait_for
+
+TRUSTED = ("run", "--trust", "trusted", "--json")
+# Longer than a zygote takes to get ready, so that the runs after the first are hot.
+PAUSE = f"import time; time.sleep({1.0 * SLOW})\n"
+
+
+def outcomes(casemate: Casemate, code: str, count: int, *options: str) -> list[dict[str, Any]]:
+    """The outcomes of a program that is run `count` times in one process, each time in a hot slot."""
+    ended = casemate.call(*TRUSTED, "--start", "hot", "--repeat", str(count), *options, "-c", code, timeout=120)
+    found = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert len(found) == count and ended.stderr == "", ended
+    for one in found:
+        assert one["timing"]["start"] == "hot" and one["teardown"]["verdict"] == "destroyed", one
+    return found
+
+
+def test_repeat_runs_so_often_and_becomes_hot(casemate: Casemate) -> None:
+    ended = casemate.call(*TRUSTED, "--repeat", "4", "-c", PAUSE + "print('ran')", timeout=120)
+    found = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [one["stdout"]["text"] for one in found] == ["ran\n"] * 4
+    assert found[0]["timing"]["start"] == "cold" and found[-1]["timing"]["start"] == "hot"
+    assert len({one["volume"]["id"] for one in found}) == 4
+    assert len({one["run_id"] for one in found}) == 4
+
+
+@pytest.mark.parametrize(("given", "said"), [("0", "1 to"), ("-1", "1 to"), ("x", "a number"), ("2000000", "1 to")])
+def test_a_wrong_count_is_one_line(casemate: Casemate, given: str, said: str) -> None:
+    ended = casemate.call("run", "--repeat", given, "-c", "1")
+    assert ended.exit_code == 2 and ended.stderr.count("\n") == 1 and "--repeat" in ended.stderr and said in ended.stderr
+
+
+def test_slots_of_one_zygote_share_no_randomness(casemate: Casemate) -> None:
+    code = """
+import os, random, secrets, tempfile, uuid, ssl, json
+import numpy
+print(json.dumps([random.random(), secrets.token_hex(8), str(uuid.uuid4()), ssl.RAND_bytes(8).hex(), tempfile.mktemp(),
+                  float(numpy.random.random()), float(numpy.random.default_rng().random()), os.urandom(8).hex()]))
+"""
+    found = [json.loads(one["stdout"]["text"]) for one in outcomes(casemate, code, 4)]
+    for values in zip(*found, strict=True):
+        assert len(set(values)) == len(found), values
+
+
+def test_nothing_of_a_slot_is_there_for_the_next(casemate: Casemate) -> None:
+    code = """
+import builtins, os, pathlib, sys
+seen = [getattr(builtins, "token", None), os.environ.get("token"), os.path.exists("/tmp/token"), "qtoken" in sys.modules,
+        sorted(os.listdir("/work")), sorted(os.listdir("/tmp")), os.getcwd(), oct(os.umask(0))]
+builtins.token = os.environ["token"] = "1"; sys.modules["qtoken"] = sys
+pathlib.Path("/tmp/token").write_text("1"); pathlib.Path("/work/token").write_text("1"); os.chdir("/")
+print(seen)
+"""
+    expected = "[None, None, False, False, ['out'], [], '/vol/work', '0o22']\n"
+    assert [one["stdout"]["text"] for one in outcomes(casemate, code, 3)] == [expected] * 3
+
+
+def test_the_walls_are_those_of_a_cold_box(casemate: Casemate) -> None:
+    code = """
+import os
+print(os.getuid(), os.getgid(), os.getgroups(), os.getpid(), os.getppid() in (0, 1), os.uname().nodename)
+print([line.split()[1] for line in open('/proc/self/status') if line.startswith(('Cap', 'NoNewPrivs', 'Seccomp:'))])
+print(sorted(p for p in os.listdir('/proc') if p.isdigit()), os.readlink('/proc/self/ns/user') != '')
+print(sorted(os.listdir('/proc/self/fd')), open('/proc/self/cgroup').read().count(':/\\n'), os.sched_getaffinity(0).__len__())
+print(sorted(l.split()[4] + ' ' + l.split()[5] for l in open('/proc/self/mountinfo')))
+for path in ('/usr/x', '/etc/x', '/x'):
+    try: open(path, 'w'); print('written')
+    except OSError as e: print(e.errno)
+import socket
+for family in (socket.AF_NETLINK, socket.AF_PACKET):
+    try: socket.socket(family); print('made')
+    except OSError as e: print(e.errno)
+"""
+    hot = outcomes(casemate, code, 1)[0]
+    cold = casemate.call(*TRUSTED, "--start", "cold", "-c", code).outcome
+    assert cold["timing"]["start"] == "cold"
+    assert hot["stdout"]["text"] == cold["stdout"]["text"]
+    assert hot["limits"] == cold["limits"]
+
+
+ENDS = ["raise SystemExit(3)", "import os; os._exit(4)", "1 / 0", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+        "import os; os.abort()", "x = bytearray(1 << 30)", "while True: pass", "import time; time.sleep(99)",
+        "import os\nwhile True: os.write(1, b'x' * 65536)", "import ctypes; ctypes.string_at(0)",
+        "import subprocess; subprocess.Popen(['sleep', '60'])", "raise KeyboardInterrupt"]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", ENDS, ids=[code.splitlines()[-1][:30] for code in ENDS])
+def test_an_end_is_that_of_a_cold_box(casemate: Casemate, code: str) -> None:
+    options = ["--memory", "256MiB", "--wall", f"{4 * SLOW}s", "--cpu-time", f"{2 * SLOW}s"]
+    hot = outcomes(casemate, code, 1, *options)[0]
+    cold = casemate.call(*TRUSTED, "--start", "cold", *options, "-c", code).outcome
+    for what in ("status", "exit_code", "signal", "reason"):
+        assert hot.get(what) == cold.get(what), (hot, cold)
+    assert (hot.get("limit") or {}).get("name") == (cold.get("limit") or {}).get("name")
+    assert (hot.get("exception") or {}).get("type") == (cold.get("exception") or {}).get("type")
+
+
+def test_a_product_comes_out_of_a_slot(casemate: Casemate, tmp_path: Path) -> None:
+    code = "import casemate; open('a.txt', 'w').write('kept'); casemate.artifact('a.txt', summary='s')"
+    (found,) = outcomes(casemate, code, 1, "--out", str(tmp_path / "out"))
+    assert [one["state"] for one in found["artifacts"]] == ["stored"]
+    assert (tmp_path / "out/a.txt").read_text() == "kept"
+
+
+def _role(pid: int) -> str:
+    """What one of our processes is: warden, zygote, init of a nest or slot, guest."""
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        parent = int(Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()[1])
+        above = Path(f"/proc/{parent}/cmdline").read_bytes().decode()
+        spaces = Path(f"/proc/{pid}/status").read_text().split("NSpid:")[1].splitlines()[0].split()
+    except (OSError, ValueError, IndexError):
+        return ""
+    if "_zygote" in line:
+        return "zygote" if len(spaces) == 2 else "guest"
+    if "warden" in line:
+        return "init" if "warden" in above else "warden"
+    return ""
+
+
+@pytest.mark.parametrize("role", ["zygote", "init", "warden", "guest"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_kill_leaves_nothing_and_hurts_only_what_it_must(casemate: Casemate, role: str, seed: int) -> None:
+    """A zygote's end costs its slots to come, never a run; the others end runs, which say so."""
+    process = casemate.start(*TRUSTED, "--repeat", "8", "-c", "import time; time.sleep(0.2); print('ran')")
+    assert wait_for(lambda: "zygote" in {_role(pid) for pid in descendants(process.pid)}, 20 * SLOW)
+    time.sleep(0.15 * seed)
+    victims = [pid for pid in descendants(process.pid) if _role(pid) == role]
+    for pid in victims[:1]:
+        os.kill(pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=60 * SLOW)
+    found = [json.loads(line) for line in out.splitlines()]
+    assert found, err
+    for one in found:
+        assert one["status"] in ("ok", "error", "unavailable"), one
+        assert one["status"] != "ok" or one["stdout"]["text"] == "ran\n", one
+        assert one["teardown"]["verdict"] == "destroyed" or one["status"] == "unavailable", one
+    if role == "warden":  # what it left is removed by the next
+        assert casemate.run("-c", "print(1)").outcome["status"] == "ok"
+    if role == "zygote":
+        assert [one["status"] for one in found] == ["ok"] * 8, found
+
+
+def test_soak_leaves_no_growth(casemate: Casemate) -> None:
+    """Some hundred slots in one process: it holds no more at the end than when it was warm."""
+    count = 300
+    process = subprocess.Popen(
+        [casemate.binary, *TRUSTED, "--start", "hot", "--repeat", str(count), "-c", "print(1)"],
+        stdout=subprocess.PIPE, env=os.environ | {"XDG_RUNTIME_DIR": str(casemate.runtime)}, cwd=casemate.folder,
+    )  # fmt: skip
+    assert process.stdout
+    held: list[tuple[int, int]] = []
+    for number, line in enumerate(process.stdout, 1):
+        assert json.loads(line)["status"] == "ok"
+        if number in (50, count - 5):
+            ours = [process.pid, *(pid for pid in descendants(process.pid) if _role(pid) in ("warden", "init"))][:3]
+            held.append((sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in ours[:2]),
+                         sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in ours[:2])))  # fmt: skip
+    assert process.wait(60 * SLOW) == 0
+    (early_fds, early_pages), (late_fds, late_pages) = held
+    assert late_fds <= early_fds + 40 and late_pages <= early_pages + 300, held
