@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "bench_command.h"
 #include "doctor_command.h"
 #include "image_command.h"
 #include "json/utf8.h"
@@ -18,6 +19,7 @@ constexpr const char* kUsage =
     "\n"
     "  casemate run PROGRAM      run a Python program in a fresh box\n"
     "  casemate doctor           what this host gives, promise by promise, and how to fix what is missing\n"
+    "  casemate bench            what a run costs here, against the bare interpreter\n"
     "  casemate image COMMAND    build, list, inspect and verify the images that boxes run in\n"
     "\n"
     "Examples:\n"
@@ -43,6 +45,7 @@ int main(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "--help";
   if (command == "run") return casemate::run_command(argc - 1, argv + 1);
   if (command == "doctor") return casemate::doctor_command(argc - 1, argv + 1);
+  if (command == "bench") return casemate::bench_command(argc - 1, argv + 1);
   if (command == "image") return casemate::image_command(argc - 1, argv + 1);
   if (command == "--help" || command == "-h" || command == "help") {
     std::fputs(kUsage, stdout);

@@ -61,6 +61,8 @@ int place_zygote_descriptors(const Plan& plan) {
   });
   step(plan, Stage::kPlaceFds, [&] { return place_zygote_descriptors(plan); });
   step(plan, Stage::kNoNewPrivs, [] { return errno_of(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); });
+  // stops: a flaw in an interpreter that holds privilege from reaching more than its work needs
+  step(plan, Stage::kSeccomp, [] { return install(zygote_program()); });
   step(plan, Stage::kExec, [&] { return execute(plan); });
   ::_exit(1);
 }
@@ -171,6 +173,10 @@ void serve_slots(const Plan& plan, const Sources& sources) {
   build_nest_tree(plan, sources);
   const int signals = block_child_signals(plan);
   start_zygote(plan, signals);
+  step(plan, Stage::kInitSeccomp, [] {
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return errno;
+    return install(nest_program());
+  });
   for (;;) {
     pollfd items[2] = {{signals, POLLIN, 0}, {plan.link, POLLIN, 0}};
     if (::poll(items, 2, -1) < 0 && errno != EINTR) ::_exit(1);

@@ -57,6 +57,9 @@ Table init_table();
 // The two tables as programs, made by seccomp_compile.h when this library was compiled. Static.
 std::span<const sock_filter> box_program();
 std::span<const sock_filter> init_program();
+// Of a zygote, and of the init of a nest that has one.
+std::span<const sock_filter> zygote_program();
+std::span<const sock_filter> nest_program();
 
 // What a program answers for a call: used by tests, which ask about every number and argument
 // without a kernel. The seccomp return value (SECCOMP_RET_*, errno in its low half).

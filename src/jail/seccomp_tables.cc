@@ -535,25 +535,24 @@ constexpr Table make_box_table() {
   return table;
 }
 
-constexpr Table make_init_table() {
-  Table table;
-  table.unlisted = SECCOMP_RET_KILL_PROCESS;
-  for (const long number : {SYS_read, SYS_poll, SYS_wait4, SYS_sendmsg, SYS_exit, SYS_exit_group,
-                            SYS_rt_sigreturn, SYS_restart_syscall}) {
+// A zygote is a Python that forks: what a box may, and what it takes to enter a slot's namespaces and to give
+// everything up there. The guest's own filter comes on top.
+constexpr Table make_zygote_table() {
+  Table table = make_box_table();
+  for (const long number : {SYS_setns, SYS_unshare, SYS_prctl, SYS_seccomp, SYS_mknod, SYS_mknodat}) {
+    std::erase_if(table.rules, [&](const Rule& rule) { return rule.number == number_of(number); });
     table.rules.push_back(Rule{number_of(number), 0, {}});
   }
-  table.rules.push_back(one_of(SYS_kill, 1, {0}, EPERM));  // only the question whether anybody is left
   return table;
 }
 
+constexpr auto kZygoteProgram = frozen<make_zygote_table>();
 constexpr auto kBoxProgram = frozen<make_box_table>();
-constexpr auto kInitProgram = frozen<make_init_table>();
 
 }  // namespace
 
 Table box_table() { return make_box_table(); }
-Table init_table() { return make_init_table(); }
 std::span<const sock_filter> box_program() { return kBoxProgram; }
-std::span<const sock_filter> init_program() { return kInitProgram; }
+std::span<const sock_filter> zygote_program() { return kZygoteProgram; }
 
 }  // namespace casemate::jail
