@@ -381,26 +381,4 @@ TEST(Seccomp, FiltersOfAProgramsOwnHaveNoListener) {
 }
 
 }  // namespace
-TEST(SeccompTables, AZygoteMayEnterSlotsAndOtherwiseNoMoreThanABox) {
-  const auto answer = [](std::span<const sock_filter> program, long number) {
-    return evaluate(program, AUDIT_ARCH_X86_64, static_cast<std::uint32_t>(number), {});
-  };
-  for (const long number : {SYS_setns, SYS_unshare, SYS_prctl, SYS_seccomp, SYS_execve, SYS_fork})
-    EXPECT_EQ(answer(zygote_program(), number), SECCOMP_RET_ALLOW) << number;
-  for (const long number :
-       {SYS_mount, SYS_ptrace, SYS_bpf, SYS_pivot_root, SYS_chroot, SYS_kexec_load, SYS_init_module})
-    EXPECT_NE(answer(zygote_program(), number), SECCOMP_RET_ALLOW) << number;
-}
-
-TEST(SeccompTables, ANestsInitIsKilledForWhatItsWorkDoesNotNeed) {
-  const auto answer = [](long number) {
-    return evaluate(nest_program(), AUDIT_ARCH_X86_64, static_cast<std::uint32_t>(number), {});
-  };
-  for (const long number : {SYS_clone3, SYS_mount, SYS_pivot_root, SYS_sendmsg, SYS_wait4})
-    EXPECT_EQ(answer(number), SECCOMP_RET_ALLOW) << number;
-  for (const long number :
-       {SYS_execve, SYS_execveat, SYS_ptrace, SYS_bpf, SYS_setns, SYS_connect, SYS_mknodat})
-    EXPECT_EQ(answer(number), SECCOMP_RET_KILL_PROCESS) << number;
-}
-
 }  // namespace casemate::jail

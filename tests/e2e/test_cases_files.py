@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Casemate, weigh
+from conftest import START, Casemate, weigh
 
 MIB = 1 << 20
 
@@ -189,8 +189,10 @@ def test_B069_a_large_table_that_does_not_fit_the_disk(casemate: Casemate) -> No
 
 
 def test_B069_a_large_table_that_does_not_fit_the_memory(casemate: Casemate) -> None:
-    outcome = casemate.python(CSV.format(rows=1_500_000), "--memory", "96MiB").outcome
+    # A slot finds pandas loaded, in memory that is its zygote's.
+    limit = 64 if START == "hot" else 96
+    outcome = casemate.python(CSV.format(rows=1_500_000), "--memory", f"{limit}MiB").outcome
     assert outcome["status"] == "limit" and outcome["limit"]["name"] == "memory", outcome["report"]
     assert outcome["stdout"]["text"] == "written\n"
-    assert outcome["limit"]["used"] > 90 * MIB
+    assert outcome["limit"]["used"] > (limit - 6) * MIB
     assert "smaller pieces" in outcome["report"]
