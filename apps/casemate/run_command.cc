@@ -272,7 +272,7 @@ int run_again_and_again(const engine::Request& request, const Options& options, 
   for (int number = 1; number <= repeat; ++number) {
     auto products = open_products(options, number);
     if (!products) return usage_error(products.error());
-    // What cannot have a slot runs all the same, and its outcome says so.
+    // What cannot have a slot runs all the same; its outcome says cold, and the last line why.
     if (options.start == "hot") (void)engine.prepare(request, image, 1, Deadline::in(kPrepareTime));
     outcome::Outcome result = engine.run(request, image, *products, hooks);
     engine.settle(result, Deadline::in(kSettleTime));
@@ -283,9 +283,11 @@ int run_again_and_again(const engine::Request& request, const Options& options, 
     if (status == outcome::Status::kCancelled || status == outcome::Status::kUnavailable) break;
   }
   if (!options.quiet && !options.json && repeat > 1) {
-    std::fprintf(
-        stderr, "casemate run: %d hot, %d warm, %d cold\n", starts[static_cast<int>(outcome::Start::kHot)],
-        starts[static_cast<int>(outcome::Start::kWarm)], starts[static_cast<int>(outcome::Start::kCold)]);
+    const auto count = [&](outcome::Start start) { return starts[static_cast<int>(start)]; };
+    const std::string& why = engine.cold_reason();
+    std::fprintf(stderr, "casemate run: %d hot, %d warm, %d cold%s\n", count(outcome::Start::kHot),
+                 count(outcome::Start::kWarm), count(outcome::Start::kCold),
+                 why.empty() ? "" : (" (" + json::escape_control(why) + ")").c_str());
   }
   return exit_code;
 }

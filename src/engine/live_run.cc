@@ -140,7 +140,6 @@ void LiveRun::finish_if_done() {
   ended.wall_us =
       static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(now() - started_at_).count());
   ended_ = ended;
-  early_ = true;
 }
 
 void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {

@@ -40,8 +40,6 @@ class LiveRun {
   const outcome::GuestReport& report() const { return report_; }
   // How the box ended; of a slot that is done, what it has used until then.
   const frame::BoxEnded& ended() const { return *ended_; }
-  // The result is there and the processes may still be ending.
-  bool early() const { return early_; }
   const std::optional<frame::BoxStarted>& started() const { return started_; }
   Instant started_at() const { return started_at_; }
 
@@ -68,7 +66,7 @@ class LiveRun {
   sys::Fd stdout_, stderr_, control_;
   bool feeding_ = true;
   bool asked_end_ = false;
-  bool in_slot_ = false, done_seen_ = false, early_ = false;
+  bool in_slot_ = false, done_seen_ = false;
   box::UsageFiles usage_;
   Instant started_at_{};
   std::optional<frame::BoxStarted> started_;

@@ -133,14 +133,14 @@ void Engine::settle(Outcome& result, Deadline deadline) {
   if (gone) result.usage.minor_faults = gone->minor_faults;
 }
 
-// A slot for the request, if there is one; else `cold` says why.
-std::optional<Lease> Engine::take_slot(const Request& request, const Image& image, std::string& cold) {
+// A slot for the request, if there is one; else cold_reason() says why.
+std::optional<Lease> Engine::take_slot(const Request& request, const Image& image) {
   if (!slots_) return std::nullopt;
   const auto hello = host();
   if (!hello) return std::nullopt;  // the cold path says so
   const auto slot_class = slots_->class_for(request, image, paths_, *hello);
   if (!slot_class) {
-    cold = slot_class.error().message;
+    cold_reason_ = slot_class.error().message;
     return std::nullopt;
   }
   slots_->keep(*slot_class, hot_);
@@ -148,14 +148,13 @@ std::optional<Lease> Engine::take_slot(const Request& request, const Image& imag
   // nothing begun that would compete with the run.
   (void)slots_->read_events();
   Slots::Taken taken = slots_->take(*slot_class, now());
-  cold = std::move(taken.reason);
+  if (!taken.lease) cold_reason_ = std::move(taken.reason);
   return std::move(taken.lease);
 }
 
 Outcome Engine::run(const Request& request, const Image& image, Products& products, const Hooks& hooks) {
   const Instant asked_at = now();
-  std::string cold;
-  std::optional<Lease> lease = take_slot(request, image, cold);
+  std::optional<Lease> lease = take_slot(request, image);
   const std::uint64_t box = lease ? lease->box : (*next_box_)++;
   const auto others = [this](box::WardenEvent event) {
     if (!slots_) return;

@@ -62,7 +62,8 @@ class Engine {
   // Begins what the pool wants done after a run (the end of its slot, the making of others), waits for the
   // proof of the run's teardown and writes it into the outcome. To be called after each run in a slot.
   void settle(outcome::Outcome& result, Deadline deadline);
-  const Slots* slots() const { return slots_ ? &*slots_ : nullptr; }
+  // Why the last run that was cold had no slot, in one line; empty when slots are not in use.
+  const std::string& cold_reason() const { return cold_reason_; }
 
  private:
   Engine(Paths paths, box::WardenClient warden)
@@ -77,7 +78,7 @@ class Engine {
     std::uint64_t box;
     std::optional<pool::SlotId> slot;
   };
-  std::optional<Lease> take_slot(const Request& request, const Image& image, std::string& cold);
+  std::optional<Lease> take_slot(const Request& request, const Image& image);
   outcome::Outcome follow(Run& live, Result<void> started, outcome::Outcome result);
 
   Paths paths_;
@@ -87,6 +88,7 @@ class Engine {
   std::unique_ptr<std::uint64_t> next_box_ = std::make_unique<std::uint64_t>(1);
   std::optional<Slots> slots_;
   std::size_t hot_ = 0;
+  std::string cold_reason_;
 };
 
 // An outcome for a request that never ran.

@@ -212,14 +212,13 @@ void Box::fill_usage(Instant at) {
   }
 }
 
-// A box of a nest is no child of ours: its init's pidfd is readable when it and all in its pid namespace have
-// ended (zap_pid_ns_processes), and the nest says when it was reaped.
+// A box of a nest is no child of ours: the nest says when its init was reaped, which comes after all in its
+// pid namespace have ended (zap_pid_ns_processes) and after what the nest says of the guest.
 bool Box::init_has_ended(std::uint64_t& minor_faults) {
   if (!cell_.init) return false;
   if (nest_ != nullptr) {
-    const auto ended = sys::wait_readable(cell_.init, Deadline::in(milliseconds{0}));
     minor_faults = guest_faults_;
-    return ended && *ended;
+    return init_reaped_;
   }
   siginfo_t info{};
   rusage used{};
@@ -372,7 +371,7 @@ frame::BoxGone Box::destroy(Deadline deadline) {
     // every other process inside is gone. pid_namespaces(7).
     std::uint64_t minor_faults = 0;
     auto ready = sys::wait_readable(cell_.init, deadline);
-    if (ready && *ready && init_has_ended(minor_faults)) cell_.init.reset();
+    if (ready && *ready && (nest_ != nullptr || init_has_ended(minor_faults))) cell_.init.reset();
   }
   bool reaped = !cell_.init;
   if (nest_ != nullptr && init_nest_pid_ != 0 && !init_reaped_ && !nest_->dead())

@@ -116,8 +116,9 @@ class Box {
   int init_nest_pid_ = 0, guest_nest_pid_ = 0;  // in the nest's namespace
   bool init_ready_ = false, guest_parked_ = false, parked_taken_ = false, running_ = true;
   bool init_reaped_ = false;
-  std::uint64_t cpu_base_us_ = 0;  // used before the run
-  std::uint64_t guest_faults_ = 0;
+  std::uint64_t cpu_base_us_ = 0;                    // used before the run
+  int guest_pid_ = 0;                                // in ours
+  std::uint64_t guest_faults_ = 0, fault_base_ = 0;  // since it was parked; those before
 
   Instant made_at_{};
   Instant started_at_{};

@@ -35,6 +35,18 @@ int pid_of(const sys::Fd& pidfd) {
   return std::max(pid, 0);
 }
 
+// The minor faults of a process until now: field 10 of its stat, proc(5). 0 when it has ended.
+std::uint64_t minor_faults_of(int pid) {
+  const auto text =
+      sys::read_file_at(AT_FDCWD, "/proc/" + std::to_string(pid) + "/stat", std::size_t{4} << 10);
+  if (!text) return 0;
+  std::size_t at = text->rfind(')');  // its name may hold anything, and ends here
+  for (int field = 2; field < 10 && at != std::string::npos; ++field) at = text->find(' ', at + 1);
+  std::uint64_t faults = 0;
+  if (at != std::string::npos) std::from_chars(text->data() + at + 1, text->data() + text->size(), faults);
+  return faults;
+}
+
 // Which pid namespace a process is in; 0 when that cannot be told.
 ino_t pid_namespace_of(int pid) {
   struct stat status {};
@@ -93,7 +105,7 @@ bool Box::on_nest(NestEvent& event) {
         return true;
       }
       if (message.pid != guest_nest_pid_ || guest_nest_pid_ == 0) return false;
-      guest_faults_ = message.minor_faults;
+      guest_faults_ = message.minor_faults - std::min(message.minor_faults, fault_base_);
       on_guest_link();  // what it said before it ended
       if (!guest_parked_) fail_making(Stage::kExec, ECHILD);
       on_main_ended(message.wait_status, cell_.groups.members() > 1);
@@ -140,6 +152,7 @@ void Box::on_forked(NestEvent& event) {
   // stops: a zygote gone wrong from having another process charged, and started, as this box's guest
   const ino_t own = pid == 0 ? 0 : pid_namespace_of(pid);
   if (own == 0 || own != pid_namespace_of(cell_.init_pid)) return fail_making(Stage::kFork, ESRCH);
+  guest_pid_ = pid;
   if (auto attached = cell_.groups.attach(pid); !attached)
     return fail_making(Stage::kAttach, attached.error().errno_value);
   if (!sys::send_message(guest_link_, "m", {})) fail_making(Stage::kFork, EPIPE);
@@ -156,6 +169,7 @@ void Box::on_guest_link() {
     if (!guest_parked_) continue;
     guest_link_.reset();
     cpu_base_us_ = cell_.groups.cpu_us();
+    fault_base_ = minor_faults_of(guest_pid_);
     cell_.groups.forget_peaks();
   }
 }
