@@ -334,7 +334,10 @@ void Warden::report() {
     if (const auto parked = box->take_parked(files)) {
       std::vector<int> fds;
       for (const sys::Fd& file : files) fds.push_back(file.get());
-      say(*parked, fds);
+      if (wall_timers_.watch(box->id(), box->wall_timer()))
+        say(*parked, fds);
+      else
+        box->end(EndCause::kSetupFailed);
     }
     if (const auto ended = box->take_ended()) say(*ended);
   }
@@ -352,7 +355,7 @@ void Warden::report() {
 void Warden::serve() {
   std::vector<pollfd> items;
   for (;;) {
-    items.assign(1, pollfd{peer_.get(), POLLIN, 0});
+    items = {{peer_.get(), POLLIN, 0}, {wall_timers_.fd().get(), POLLIN, 0}};
     std::optional<Instant> next;
     const auto watch = [&](const auto& one) {
       one->watch(items);
@@ -369,6 +372,11 @@ void Warden::serve() {
     const int timeout = next ? Deadline::at(*next).poll_timeout_ms(now()) : -1;
     if (::poll(items.data(), items.size(), timeout) < 0 && errno != EINTR) break;
     const Instant at = now();
+    if (items[1].revents != 0) {
+      for (const std::uint64_t id : wall_timers_.expired()) {
+        if (jail::Box* box = box_of(id)) box->on_wall_timer();
+      }
+    }
     on_nests(at);
     for (const auto& box : boxes_) {
       if (!box->idle()) box->on_events(at);

@@ -173,11 +173,13 @@ Result<void> WardenClient::end_nest(std::uint64_t nest) {
   return tell(frame::bytes_of(message), {});
 }
 
-Result<void> WardenClient::start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time) {
+Result<void> WardenClient::start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time,
+                                     microseconds running) {
   frame::StartBox message;
   message.header.box = box;
   message.wall_max_ms = static_cast<std::uint64_t>(wall.count());
   message.cpu_time_max_ms = static_cast<std::uint64_t>(cpu_time.count());
+  message.running_us = static_cast<std::uint64_t>(running.count());
   return tell(frame::bytes_of(message), {});
 }
 
@@ -198,8 +200,11 @@ Result<WardenEvent> WardenClient::event_of(sys::Message& message) {
     case WardenType::kBoxGone: return as(frame::BoxGone{});
     case WardenType::kBoxParked: {
       const auto parked = TRY(frame::parse_message<frame::BoxParked>(message.bytes));
-      return WardenEvent(
-          Parked{parked.header, parked.walls_on, TRY(UsageFiles::from(parked, std::move(message.fds)))});
+      if (message.fds.empty()) return fail(ErrorCode::kInvalid, "a parked box without its descriptors");
+      sys::Fd timer = std::move(message.fds.front());
+      message.fds.erase(message.fds.begin());
+      UsageFiles usage = TRY(UsageFiles::from(parked, std::move(message.fds)));
+      return WardenEvent(Parked{parked.header, parked.walls_on, std::move(timer), std::move(usage)});
     }
     case WardenType::kNestReady: return as(frame::NestReady{});
     case WardenType::kNestEnded: return as(frame::NestEnded{});

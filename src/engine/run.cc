@@ -123,6 +123,7 @@ Result<void> Engine::prepare(const Request& request, const Image& image, std::si
 }
 
 void Engine::settle(Outcome& result, Deadline deadline) {
+  past_ = {};
   if (slots_) slots_->act(now());
   if (!slots_ || result.teardown != outcome::TeardownVerdict::kPending) return;
   const auto settled = [&] { return slots_->verdict(result.volume.id).has_value(); };
@@ -161,21 +162,22 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     (void)slots_->on_event(std::move(event), now());
     slots_->act(now());
   };
-  LiveRun run(request, *warden_, box, products, hooks, others);
+  LiveRun run(request, *warden_, box, products, hooks, others, {chunk_.get(), kReadChunk});
   Run live{request, products, run, asked_at, box, std::nullopt};
   // First of all the program: what is made here afterwards is made while it runs.
   Result<void> started{};
   if (lease) {
     live.slot = lease->slot;
-    started = run.start_in(*lease);
+    started = run.start_in(std::move(*lease));
     slots_->started(*live.slot, now());
   }
   Outcome result = new_outcome(request);
   result.image_digest = image.digest;
-  result.volume.id = lease ? lease->volume : "vol_" + crypto::random_hex(8);
+  result.volume.id = lease ? run.lease().volume : "vol_" + crypto::random_hex(8);
   result.sandbox_id = "box_" + crypto::random_hex(8);
   if (lease) {
-    result.timing.start = lease->level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
+    result.timing.start =
+        run.lease().level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
   } else {
     const bool known = hello_.has_value();
     started = run.start(paths_, image);
@@ -192,7 +194,9 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     }
   }
   if (hello_) result.weakenings = weakenings_in_effect(request.weakenings, *hello_);
-  return follow(live, std::move(started), std::move(result));
+  Outcome outcome = follow(live, std::move(started), std::move(result));
+  past_ = run.take_lease();
+  return outcome;
 }
 
 // From the start of a run to its outcome.

@@ -89,6 +89,10 @@ class Engine {
   std::optional<Slots> slots_;
   std::size_t hot_ = 0;
   std::string cold_reason_;
+  Lease past_;  // of the last run in a slot, until settle()
+  static constexpr std::size_t kReadChunk = 64 << 10;
+  // Not cleared: what is read into it is all that is looked at, and clearing touches every page.
+  std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadChunk);
 };
 
 // An outcome for a request that never ran.

@@ -117,6 +117,7 @@ Slots::Taken Slots::take(const pool::SlotClass& slot_class, Instant now) {
   lease.volume = made.volume;
   lease.walls_on = made.walls_on;
   lease.usage = std::move(made.usage);
+  lease.wall_timer = std::move(made.wall_timer);
   lease.out = std::move(made.out);
   lease.err = std::move(made.err);
   lease.control = std::move(made.control);
@@ -162,6 +163,7 @@ bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
   if (auto* parked = std::get_if<box::Parked>(&event)) {
     made.walls_on = parked->walls_on;
     made.usage = std::move(parked->usage);
+    made.wall_timer = std::move(parked->wall_timer);
     (void)pool_.slot_ready(made.slot, pool::Level::kHot, birth_of(made.volume, parked->walls_on), now);
   } else if (const auto* ended = std::get_if<frame::BoxEnded>(&event)) {
     made.minor_faults = ended->minor_faults;

@@ -29,6 +29,7 @@ struct Lease {
   std::string volume;
   std::uint64_t walls_on = 0;
   box::UsageFiles usage;
+  sys::Fd wall_timer;
   sys::Fd out, err, control;
 };
 
@@ -83,6 +84,7 @@ class Slots {
     std::string volume;
     std::uint64_t walls_on = 0;
     box::UsageFiles usage;
+    sys::Fd wall_timer;
     sys::Fd out, err, control;
     std::uint64_t minor_faults = 0;
   };

@@ -64,11 +64,11 @@ def _prepare_slot(descriptor: int, level: str) -> "Callable[[], None]":
     if level == "hot":
         _rehearsal.rehearse(_slot.ROOT)
         _reseed.reseed()
-    touch_stack, parked = _casemate_slot.touch_stack, _casemate_slot.parked
+    touch, parked = _casemate_slot.touch, _casemate_slot.parked
     del sys.modules["_casemate_slot"]
 
     def park() -> None:
-        touch_stack()
+        touch()
         parked()
 
     def leave(code: int) -> None:

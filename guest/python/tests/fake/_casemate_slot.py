@@ -59,7 +59,7 @@ def _enter(order: dict[str, object], descriptors: list[int]) -> None:
         globals().pop(name)
 
 
-def touch_stack() -> None:
+def touch() -> None:
     pass
 
 
