@@ -105,7 +105,7 @@ PyObject* serve(PyObject*, PyObject* argument) {
       guest_link = plan.link;
       become_slot_guest(plan);
       PyOS_AfterFork_Child();
-      return PyLong_FromLong(3);
+      return Py_BuildValue("(iO)", 3, plan.rehearse ? Py_True : Py_False);
     }
     PyOS_AfterFork_Parent();
     for (std::size_t i = 0; i < fds.count; ++i) (void)::close(fds.fds[i]);
@@ -157,7 +157,7 @@ PyObject* touch(PyObject*, PyObject*) {
 
 PyMethodDef methods[] = {
     {"serve", serve, METH_O,
-     "Forks a guest for each request; returns, with its control descriptor, in each."},
+     "Forks a guest for each request; returns in each, with its control descriptor and whether it is to rehearse."},
     {"ready", ready, METH_O, "Tells the warden that the zygote has loaded what it was asked to."},
     {"failed", failed, METH_VARARGS, "Tells the warden why it could not."},
     {"parked", parked, METH_NOARGS, "Tells the warden that this guest waits for its program."},

@@ -137,6 +137,7 @@ Result<void> WardenClient::make_box(std::uint64_t box, const BoxSpec& spec, cons
   message.environment_count = static_cast<std::uint32_t>(spec.environment.size());
   TRY(put_strings(spec.arguments, spec.environment, message.strings));
   message.nest = spec.nest;
+  message.rehearse = spec.rehearse ? 1 : 0;
   const std::array<int, 6> fds = {ends.image,     ends.guest,     ends.stdin_fd,
                                   ends.stdout_fd, ends.stderr_fd, ends.control};
   return tell(frame::bytes_of(message), std::span(fds).subspan(spec.nest == 0 ? 0 : 2));

@@ -109,17 +109,30 @@ Result<void> Engine::use_slots(const pool::PoolConfig& config, std::size_t hot) 
 }
 
 Result<void> Engine::prepare(const Request& request, const Image& image, std::size_t hot, Deadline deadline) {
+  return wait_for_slots(request, image, hot, /*warm_too=*/false, deadline);
+}
+
+Result<void> Engine::await_slot(const Request& request, const Image& image, Deadline deadline) {
+  return wait_for_slots(request, image, 1, /*warm_too=*/true, deadline);
+}
+
+Result<void> Engine::wait_for_slots(const Request& request, const Image& image, std::size_t count,
+                                    bool warm_too, Deadline deadline) {
   if (!slots_) return fail(ErrorCode::kInternal, "slots are not in use");
   const frame::Hello hello = TRY(host());
   const pool::SlotClass slot_class = TRY(slots_->class_for(request, image, paths_, hello));
   slots_->keep(slot_class, hot_);
-  const auto hot_now = [&] { return slots_->hot(slot_class); };
-  TRY(slots_->pump([&] { return hot_now() >= hot; }, deadline));
-  if (hot_now() >= hot) return {};
+  const auto enough = [&] { return slots_->parked(slot_class, warm_too) >= count; };
+  if (warm_too && !enough()) {
+    TRY(slots_->read_events());
+    if (!enough()) slots_->lacks(slot_class, now());
+  }
+  TRY(slots_->pump(enough, deadline));
+  if (enough()) return {};
   const Slots::Taken taken = slots_->take(slot_class, now());
   const std::string& why = taken.reason;
   if (taken.lease) slots_->ended(taken.lease->slot, now());
-  return fail(ErrorCode::kDeadline, "no hot slot is ready in time" + (why.empty() ? "" : ": " + why));
+  return fail(ErrorCode::kDeadline, "no slot is ready in time" + (why.empty() ? "" : ": " + why));
 }
 
 void Engine::settle(Outcome& result, Deadline deadline) {

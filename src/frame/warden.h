@@ -90,6 +90,8 @@ struct MakeBox {
   std::uint32_t argument_count = 0;     // strings: first the arguments,
   std::uint32_t environment_count = 0;  // then the environment, each ended by NUL
   std::uint32_t fail_stage = 0;         // test builds only: this stage fails
+  std::uint32_t rehearse = 0;           // of a box in a nest: before it parks, the guest rehearses
+  std::uint32_t zero = 0;
   std::uint64_t walls_off = 0;          // test builds only
   std::array<char, kStringsSize> strings{};
 };
@@ -190,7 +192,7 @@ struct ZygoteGone {
   WardenHeader header{kWardenMagic, WardenType::kZygoteGone, 0};
 };
 
-// All walls are up, the guest has rehearsed and waits for its program. Descriptors with it:
+// All walls are up, the guest has rehearsed if it was to, and waits for its program. Descriptors with it:
 //  - a timer (timerfd, monotonic), which the engine sets to the run's wall limit before it sends the program:
 //    when it expires the box ends, whatever has become of the engine, and no message need wake the warden
 //    while a short program runs;
