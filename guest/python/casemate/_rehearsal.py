@@ -79,6 +79,7 @@ def warm_up() -> None:
     """In the zygote, so that code is specialized and caches are filled once for all its slots."""
     for _ in range(3):
         _rehearse(os.devnull)
+    codes.clear()
 
 
 # The exit codes of the last rehearsal, -1 where the end was left to Python: for a test.

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def reseed() -> None:
-    """After the fork and after the rehearsal. What then is drawn from is drawn by one program."""
+def reseed(drawn_from: bool) -> None:
+    """In the slot, when what comes next is its program. `drawn_from`: since the fork, by a rehearsal."""
     modules: "dict[str, Any]" = sys.modules
-    if "random" in modules:
+    if drawn_from and "random" in modules:  # That module reseeds itself after a fork.
         modules["random"].seed()
     if "numpy.random" in modules:
         modules["numpy.random"].seed()

@@ -56,13 +56,12 @@ def main(preload: str, link: int) -> "Callable[[], None]":
 
 def _prepare_slot(descriptor: int, rehearse: bool) -> "Callable[[], None]":
     """In the child: all that can be done before there is a program."""
-    _reseed.reseed()
     if "matplotlib" in sys.modules:
         sys.modules["casemate._figures"].offer_font_lists()
     touch, parked = _casemate_slot.touch, _casemate_slot.parked
     if rehearse:
         _rehearsal.rehearse(_slot.ROOT)
-        _reseed.reseed()
+    _reseed.reseed(drawn_from=rehearse)
     del sys.modules["_casemate_slot"]
 
     def park() -> None:
