@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "sys/process.h"
 #include "warden.h"
 
 namespace casemate {
@@ -55,6 +56,7 @@ int run(int argc, char** argv) {
   (void)::setsid();
   (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   (void)::signal(SIGPIPE, SIG_IGN);
+  (void)sys::raise_open_files();  // some ten for each slot that waits; the engine refuses what is too much
 
   const auto refuse = [&](const Error& error) {
     Hello hello;

@@ -105,11 +105,12 @@ jail::Nest* Warden::nest_of(std::uint64_t id) {
 // after its last process has ended.
 std::uint32_t Warden::free_slot() {
   const std::uint32_t count = host_.ids.single ? 1 : host_.ids.count;
+  std::vector<bool> used(std::size_t{count} + 1);
+  for (const auto& box : boxes_) used.at(box->slot()) = true;
+  for (const std::uint32_t slot : lost_slots_) used.at(slot) = true;
   for (std::uint32_t tried = 0; tried < count; ++tried) {
     const std::uint32_t slot = last_slot_ = last_slot_ % count + 1;
-    if (std::find(lost_slots_.begin(), lost_slots_.end(), slot) != lost_slots_.end()) continue;
-    if (std::none_of(boxes_.begin(), boxes_.end(), [&](const auto& box) { return box->slot() == slot; }))
-      return slot;
+    if (!used[slot]) return slot;
   }
   return 0;
 }
@@ -329,6 +330,7 @@ bool Warden::on_peer() {
 
 void Warden::report() {
   for (const auto& box : boxes_) {
+    if (box->idle()) continue;
     if (const auto started = box->take_started()) say(*started);
     std::vector<sys::Fd> files;
     if (const auto parked = box->take_parked(files)) {

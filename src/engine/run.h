@@ -54,7 +54,8 @@ class Engine {
   outcome::Outcome run(const Request& request, const Image& image, Products& products, const Hooks& hooks);
 
   // From now on runs take slots from a pool, which makes them ahead of time: as many for each class of
-  // request as `hot` says. Errors: invalid (the configuration).
+  // request as `hot` says. Raises this process's soft limit of open files to the hard one.
+  // Errors: invalid (the configuration), exhausted (so many slots need more open files than there may be).
   Result<void> use_slots(const pool::PoolConfig& config, std::size_t hot);
   // Starts what the pool keeps for such a request and waits until that many slots are hot.
   // Errors: denied (there are no slots for it: why), deadline, unavailable.
