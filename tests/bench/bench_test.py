@@ -117,7 +117,7 @@ def test_a_bar_of_what_was_not_measured_is_missed(casemate: Casemate) -> None:
     ("options", "said"),
     [
         (["--measures", "hot"], "hot_print"),
-        (["--measures", "hot_print,"], "--measures"),
+        (["--measures", "hot_print,x"], "--measures"),
         (["--peers", "docker"], "runsc"),
         (["--samples", "0"], "--samples"),
         (["--samples", "x"], "--samples"),

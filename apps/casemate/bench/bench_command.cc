@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/split.h"
@@ -135,9 +136,9 @@ Result<std::string> try_peer(const Peer& peer, PeerRoom& room) {
   if (!launched) return launched.error().message;
   if (launched->exit_code == 0) {
     if (launched->out == kPrint.expected) return std::string();
-    return fail(ErrorCode::kInternal, peer.name + ": a wrong sample: " + launched->out);
+    return fail(ErrorCode::kInternal, peer.name + ": a wrong sample: \"" + first_line(launched->out) + "\"");
   }
-  std::string why = launched->err.substr(0, launched->err.find('\n'));
+  std::string why = first_line(launched->err);
   if (why.size() > kSummaryMax) why.resize(kSummaryMax);
   return "does not work here: exit code " + std::to_string(launched->exit_code) + ": " +
          json::escape_control(why);
@@ -221,7 +222,9 @@ Result<int> measure_and_tell(const Chosen& chosen, const Options& options) {
   place.parts = TRY(find_parts(kWardenName));
   place.image = {image.digest, image.rootfs()};
   place.store = options.store;
-  place.self = std::filesystem::canonical("/proc/self/exe").string();
+  std::error_code unreadable;
+  place.self = std::filesystem::canonical("/proc/self/exe", unreadable).string();
+  if (unreadable) return fail_errno("find this program through /proc", unreadable.value());
   place.peers = TRY(working_peers(chosen, room, report));
   place.room = &room;
   place.quick = options.quick;

@@ -14,8 +14,9 @@ struct Launch {
   std::string program;                 // a path
   std::vector<std::string> arguments;  // argv, the first included
   std::vector<std::string> environment;
-  // The name of a container, which no other has meanwhile, is added as the last argument.
-  bool named = false;
+  // Not empty: the run is of a container, whose name is added as the last argument and is nobody else's
+  // meanwhile. With these arguments, and the name, the program removes what a failed run left of it.
+  std::vector<std::string> removal;
 };
 
 inline constexpr milliseconds kLaunchTime{60'000};
@@ -28,6 +29,9 @@ struct Launched {
 };
 // Errors: not_found (no such program), deadline (it was killed after kLaunchTime), system.
 Result<Launched> launch(const Launch& what);
+
+// Without its end.
+std::string first_line(const std::string& text);
 
 // Milliseconds of one right sample.
 // Errors: internal (exit code or output are not right: what they were), those of launch().

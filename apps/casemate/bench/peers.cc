@@ -110,9 +110,10 @@ Result<Launch> PeerRoom::launch_of(const Peer& peer, const std::string& program)
       for (const char* flag : {"--platform=ptrace", "--network=none"}) arguments.emplace_back(flag);
       if (::geteuid() != 0) arguments.emplace_back("--rootless");
     }
+    launch.removal = arguments;
+    launch.removal.insert(launch.removal.end(), {"delete", "--force"});
     const std::string bundle = TRY(make_bundle(program));
     arguments.insert(arguments.end(), {"run", "--bundle", bundle});
-    launch.named = true;
   }
   return launch;
 }
