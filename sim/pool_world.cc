@@ -253,12 +253,12 @@ bool PoolWorld::calm() {
       }
       if (static_cast<std::size_t>(std::count(served.begin(), served.end(), true)) >= promised) break;
     }
-    EXPECT_TRUE(now_ < end) << promised << " classes that are asked for do not all get hot slots";
+    EXPECT_TRUE(now_ < end) << promised << " classes that are asked for do not all get slots";
   }
   return promised == classes_.size();
 }
 
-// How many classes have to get hot slots when all are asked for all the time: all where there is room
+// How many classes have to get slots when all are asked for all the time: all where there is room
 // for all side by side, else one where there is room for any alone.
 std::size_t PoolWorld::promised_classes() const {
   std::map<LineId, std::uint64_t> lines;

@@ -21,7 +21,7 @@ class PoolWorld {
 
   // Requests and faults of all kinds for that long.
   void chaos(milliseconds length);
-  // No more faults; each class is asked for again and again and has to get hot slots.
+  // No more faults; each class is asked for again and again and has to get slots.
   // True when they did; false when that was not promised, for want of memory or since the pool stopped.
   bool calm();
   // The pool stops and everything is reported: nothing may be left.

@@ -18,7 +18,6 @@ using namespace frame;  // the protocol's names, used all over this file
 namespace {
 
 constexpr milliseconds kDestroyTime{10'000};
-constexpr milliseconds kRefusedTime{20'000};
 constexpr std::size_t kUndoneMax = 64;
 
 // In words why this host lets nobody like us make a user namespace, or nullptr. A host can forbid it in
@@ -39,16 +38,6 @@ const char* user_namespaces_forbidden() {
 }
 
 }  // namespace
-
-void wait_for_end(const sys::Fd& peer) {
-  const Deadline deadline = Deadline::in(kRefusedTime);
-  for (;;) {
-    const auto readable = sys::wait_readable(peer, deadline);
-    if (!readable || !*readable) return;
-    const auto message = sys::receive_message(peer, kMessageMax);
-    if (!message || message->end) return;
-  }
-}
 
 bool Warden::prepare(bool single_id, bool no_cgroup) {
   Hello hello;
@@ -336,7 +325,10 @@ void Warden::report() {
     if (const auto parked = box->take_parked(files)) {
       std::vector<int> fds;
       for (const sys::Fd& file : files) fds.push_back(file.get());
-      say(*parked, fds);
+      if (wall_timers_.watch(box->id(), box->wall_timer()))
+        say(*parked, fds);
+      else
+        box->end(EndCause::kSetupFailed);
     }
     if (const auto ended = box->take_ended()) say(*ended);
   }
@@ -354,7 +346,7 @@ void Warden::report() {
 void Warden::serve() {
   std::vector<pollfd> items;
   for (;;) {
-    items.assign(1, pollfd{peer_.get(), POLLIN, 0});
+    items = {{peer_.get(), POLLIN, 0}, {wall_timers_.fd().get(), POLLIN, 0}};
     std::optional<Instant> next;
     const auto watch = [&](const auto& one) {
       one->watch(items);
@@ -371,6 +363,11 @@ void Warden::serve() {
     const int timeout = next ? Deadline::at(*next).poll_timeout_ms(now()) : -1;
     if (::poll(items.data(), items.size(), timeout) < 0 && errno != EINTR) break;
     const Instant at = now();
+    if (items[1].revents != 0) {
+      for (const std::uint64_t id : wall_timers_.expired()) {
+        if (jail::Box* box = box_of(id)) box->on_wall_timer();
+      }
+    }
     on_nests(at);
     for (const auto& box : boxes_) {
       if (!box->idle()) box->on_events(at);

@@ -11,6 +11,7 @@
 #include "jail/box.h"
 #include "jail/instance.h"
 #include "jail/nest_host.h"
+#include "wall_timers.h"
 
 namespace casemate {
 
@@ -54,15 +55,12 @@ class Warden {
     std::uint64_t box;
     Instant until;
   };
+  WallTimers wall_timers_;
   std::vector<Dying> dying_;               // to be shown gone when their processes are
   std::vector<frame::BoxGone> undone_;     // of boxes that were never whole, until the peer asks
   std::vector<std::uint32_t> lost_slots_;  // of boxes that were not shown to be gone: never used again
   std::uint32_t last_slot_ = 0;
   bool quarantined_ = false;
 };
-
-// After a refusal: reads and drops what the peer asked before it knew. A socket closed with something
-// unread in it would take the refusal away from the peer.
-void wait_for_end(const sys::Fd& peer);
 
 }  // namespace casemate

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -32,6 +33,10 @@ using namespace casemate;
 using namespace casemate::jail;
 
 constexpr std::size_t kTouchedStack = 96 << 10;
+// Python's small objects: Include/internal/pycore_obmalloc.h.
+constexpr std::size_t kSmallStep = 16;
+constexpr std::size_t kSmallMax = 512;
+constexpr std::size_t kTouchedOfEach = 8;
 int guest_link = -1;  // of a guest, until it is parked
 
 // Enters the slot and forks the guest there. In the guest returns 0; in the zygote 1, or -1 when the guest
@@ -100,7 +105,7 @@ PyObject* serve(PyObject*, PyObject* argument) {
       guest_link = plan.link;
       become_slot_guest(plan);
       PyOS_AfterFork_Child();
-      return PyLong_FromLong(3);
+      return Py_BuildValue("(iO)", 3, plan.rehearse ? Py_True : Py_False);
     }
     PyOS_AfterFork_Parent();
     for (std::size_t i = 0; i < fds.count; ++i) (void)::close(fds.fds[i]);
@@ -136,20 +141,28 @@ PyObject* parked(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// Stack that a program will use becomes this process's own before the program comes.
-PyObject* touch_stack(PyObject*, PyObject*) {
+// What a program will write to first becomes this process's own before the program comes: its stack, and
+// of each size of small objects the places that are next to be given out. A rehearsal that has ended leaves
+// other places next than those that it wrote to.
+PyObject* touch(PyObject*, PyObject*) {
   volatile char pages[kTouchedStack];
   for (std::size_t at = 0; at < sizeof(pages); at += 1024) pages[at] = 0;
+  for (std::size_t size = kSmallStep; size <= kSmallMax; size += kSmallStep) {
+    std::array<void*, kTouchedOfEach> places{};
+    for (void*& place : places) place = PyObject_Malloc(size);
+    for (void* place : places) PyObject_Free(place);
+  }
   Py_RETURN_NONE;
 }
 
 PyMethodDef methods[] = {
     {"serve", serve, METH_O,
-     "Forks a guest for each request; returns, with its control descriptor, in each."},
+     "Forks a guest for each request; returns in each, with its control descriptor and whether it is to "
+     "rehearse."},
     {"ready", ready, METH_O, "Tells the warden that the zygote has loaded what it was asked to."},
     {"failed", failed, METH_VARARGS, "Tells the warden why it could not."},
     {"parked", parked, METH_NOARGS, "Tells the warden that this guest waits for its program."},
-    {"touch_stack", touch_stack, METH_NOARGS, "Makes the pages of the stack this process's own."},
+    {"touch", touch, METH_NOARGS, "Makes the pages that are written to first this process's own."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyModuleDef module = {

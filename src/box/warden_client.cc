@@ -137,6 +137,7 @@ Result<void> WardenClient::make_box(std::uint64_t box, const BoxSpec& spec, cons
   message.environment_count = static_cast<std::uint32_t>(spec.environment.size());
   TRY(put_strings(spec.arguments, spec.environment, message.strings));
   message.nest = spec.nest;
+  message.rehearse = spec.rehearse ? 1 : 0;
   const std::array<int, 6> fds = {ends.image,     ends.guest,     ends.stdin_fd,
                                   ends.stdout_fd, ends.stderr_fd, ends.control};
   return tell(frame::bytes_of(message), std::span(fds).subspan(spec.nest == 0 ? 0 : 2));
@@ -173,11 +174,13 @@ Result<void> WardenClient::end_nest(std::uint64_t nest) {
   return tell(frame::bytes_of(message), {});
 }
 
-Result<void> WardenClient::start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time) {
+Result<void> WardenClient::start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time,
+                                     microseconds running) {
   frame::StartBox message;
   message.header.box = box;
   message.wall_max_ms = static_cast<std::uint64_t>(wall.count());
   message.cpu_time_max_ms = static_cast<std::uint64_t>(cpu_time.count());
+  message.running_us = static_cast<std::uint64_t>(running.count());
   return tell(frame::bytes_of(message), {});
 }
 
@@ -198,8 +201,11 @@ Result<WardenEvent> WardenClient::event_of(sys::Message& message) {
     case WardenType::kBoxGone: return as(frame::BoxGone{});
     case WardenType::kBoxParked: {
       const auto parked = TRY(frame::parse_message<frame::BoxParked>(message.bytes));
-      return WardenEvent(
-          Parked{parked.header, parked.walls_on, TRY(UsageFiles::from(parked, std::move(message.fds)))});
+      if (message.fds.empty()) return fail(ErrorCode::kInvalid, "a parked box without its descriptors");
+      sys::Fd timer = std::move(message.fds.front());
+      message.fds.erase(message.fds.begin());
+      UsageFiles usage = TRY(UsageFiles::from(parked, std::move(message.fds)));
+      return WardenEvent(Parked{parked.header, parked.walls_on, std::move(timer), std::move(usage)});
     }
     case WardenType::kNestReady: return as(frame::NestReady{});
     case WardenType::kNestEnded: return as(frame::NestEnded{});

@@ -31,6 +31,7 @@ struct BoxEnds {
 struct Parked {
   frame::WardenHeader header;
   std::uint64_t walls_on = 0;
+  sys::Fd wall_timer;  // to be set before the program is sent
   UsageFiles usage;
 };
 
@@ -66,8 +67,8 @@ class WardenClient {
   // follows. The directories are the caller's.
   Result<void> make_nest(std::uint64_t nest, const NestSpec& spec, int image, int guest);
   Result<void> end_nest(std::uint64_t nest);
-  // A parked box was sent its program. kBoxEnded follows, at the latest when its time is over.
-  Result<void> start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time);
+  // A parked box was sent its program, `running` ago. kBoxEnded follows, at the latest when its time is over.
+  Result<void> start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time, microseconds running);
   // As destroy_box(), without waiting: kBoxGone follows.
   Result<void> begin_destroy(std::uint64_t box);
 

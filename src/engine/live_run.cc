@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <array>
@@ -45,7 +46,7 @@ Result<sys::Fd> make_stdin(const std::string& bytes) {
 }  // namespace
 
 LiveRun::LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
-                 const Hooks& hooks, Others others)
+                 const Hooks& hooks, Others others, std::span<char> chunk)
     : request_(request),
       warden_(warden),
       box_(box),
@@ -53,7 +54,8 @@ LiveRun::LiveRun(const Request& request, box::WardenClient& warden, std::uint64_
       others_(std::move(others)),
       feed_(request, request.limits.memory),
       capture_({capture_cap(request),
-                [&products](Stream stream, std::string_view bytes) { products.spool(stream, bytes); }}) {}
+                [&products](Stream stream, std::string_view bytes) { products.spool(stream, bytes); }}),
+      chunk_(chunk) {}
 
 Result<void> LiveRun::start(const Paths& paths, const Image& image) {
   const sys::Fd image_dir = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
@@ -80,18 +82,37 @@ Result<void> LiveRun::start(const Paths& paths, const Image& image) {
   return {};
 }
 
-Result<void> LiveRun::start_in(Lease& lease) {
+Result<void> LiveRun::start_in(Lease lease) {
   in_slot_ = true;
-  stdout_ = std::move(lease.out);
-  stderr_ = std::move(lease.err);
-  control_ = std::move(lease.control);
+  lease_ = std::move(lease);
+  stdout_ = std::move(lease_.out);
+  stderr_ = std::move(lease_.err);
+  control_ = std::move(lease_.control);
   started_.emplace();
-  started_->walls_on = lease.walls_on;
-  usage_ = std::move(lease.usage);
+  started_->walls_on = lease_.walls_on;
   started_at_ = now();
-  // The program first: the warden is woken while it runs already.
-  TRY(write_control());
-  return warden_.start_box(box_, request_.limits.wall, request_.limits.cpu_time);
+  const milliseconds wall = request_.limits.wall;
+  itimerspec until{};
+  until.it_value.tv_sec = static_cast<time_t>(wall.count() / 1000);
+  until.it_value.tv_nsec = static_cast<long>(wall.count() % 1000) * 1'000'000;
+  if (::timerfd_settime(lease_.wall_timer.get(), 0, &until, nullptr) < 0)
+    return fail_errno("set the wall clock of the slot");
+  return write_control();
+}
+
+Lease LiveRun::take_lease() {
+  lease_.out = std::move(stdout_);
+  lease_.err = std::move(stderr_);
+  lease_.control = std::move(control_);
+  return std::move(lease_);
+}
+
+// Not before the run has turned out not to be short: the warden would be woken on the processor that the
+// program is about to use, and before it.
+Result<void> LiveRun::tell_warden() {
+  told_ = true;
+  return warden_.start_box(box_, request_.limits.wall, request_.limits.cpu_time,
+                           std::chrono::duration_cast<microseconds>(now() - started_at_));
 }
 
 Result<void> LiveRun::ask_end(frame::EndCause cause) {
@@ -115,9 +136,15 @@ void LiveRun::take(box::WardenEvent event) {
     started_at_ = now();
   } else if (ended != nullptr && ended->header.box == box_) {
     ended_ = *ended;
+    // It knows of no start that it was not told of.
+    if (in_slot_ && !told_) ended_->wall_us = run_us();
   } else if (others_) {
     others_(std::move(event));
   }
+}
+
+std::uint64_t LiveRun::run_us() const {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(now() - started_at_).count());
 }
 
 // The program says that it is done, as its last word: the answer need not wait until the kernel has taken
@@ -127,7 +154,7 @@ void LiveRun::finish_if_done() {
   if (!in_slot_ || done_seen_ || !report_.done()) return;
   done_seen_ = true;
   frame::BoxEnded ended;
-  usage_.read(ended);
+  lease_.usage.read(ended);
   // A memory that ran out has ended the box by itself, which the warden will say.
   if (!report_.artifacts().empty() || !request_.artifacts.empty() || ended.oom_kills > 0) {
     control_.reset();  // what the runner waits for: it exits
@@ -137,20 +164,19 @@ void LiveRun::finish_if_done() {
   ended.cause = frame::EndCause::kProgram;
   ended.has_status = 1;
   ended.exit_code = static_cast<std::uint32_t>(report_.done()->exit_code);
-  ended.wall_us =
-      static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(now() - started_at_).count());
+  ended.wall_us = run_us();
   ended_ = ended;
 }
 
 void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {
   do {
-    const auto got = sys::read_some(pipe, chunk());
+    const auto got = sys::read_some(pipe, chunk_);
     if (!got) {
       if (got.error().errno_value != EAGAIN) pipe.reset();
       return;
     }
     if (*got == 0) return pipe.reset();
-    const std::string_view bytes(chunk_.get(), *got);
+    const std::string_view bytes(chunk_.data(), *got);
     capture_.feed(stream, bytes);
     if (hooks_.on_output) hooks_.on_output(stream, bytes);
   } while (to_the_end && !capture_.over_end());
@@ -158,14 +184,14 @@ void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {
 
 void LiveRun::read_control(bool to_the_end) {
   do {
-    const auto got = sys::read_some(control_, chunk());
+    const auto got = sys::read_some(control_, chunk_);
     if (!got) {
       if (got.error().errno_value != EAGAIN) control_.reset();
       return;
     }
     if (*got == 0) return control_.reset();
     // A runner that breaks the protocol is not listened to any more; the run itself goes on.
-    if (!frames_.feed(std::string_view(chunk_.get(), *got))) return control_.reset();
+    if (!frames_.feed(std::string_view(chunk_.data(), *got))) return control_.reset();
     frame::Frame frame;
     for (;;) {
       const auto whole = frames_.next(frame);
@@ -195,13 +221,16 @@ Result<void> LiveRun::write_control() {
 
 // A short program in a slot is through before this process would be asleep and awake again; so for the first
 // moments it stays awake, and lets others run.
+bool LiveRun::awake() const { return in_slot_ && now() - started_at_ < kAwake; }
+
 int LiveRun::wait_for(std::span<pollfd> items, Deadline deadline) const {
-  while (in_slot_ && now() - started_at_ < kAwake) {
+  while (awake()) {
     const int ready = ::poll(items.data(), items.size(), 0);
     if (ready != 0) return ready;
     (void)::sched_yield();
   }
-  return ::poll(items.data(), items.size(), deadline.poll_timeout_ms(now()));
+  // A run that has just turned out not to be short: the warden is told before we sleep.
+  return in_slot_ && !told_ ? 0 : ::poll(items.data(), items.size(), deadline.poll_timeout_ms(now()));
 }
 
 Result<void> LiveRun::watch() {
@@ -216,6 +245,7 @@ Result<void> LiveRun::watch() {
       TRY(on_warden());
       continue;
     }
+    if (in_slot_ && !told_ && !awake()) TRY(tell_warden());
     const Deadline lost = Deadline::at(started_at_ + request_.limits.wall + kWardenGrace);
     const int ready = wait_for(items, lost);
     if (ready < 0 && errno != EINTR) return fail_errno("poll");

@@ -22,15 +22,17 @@ namespace casemate::engine {
 
 class LiveRun {
  public:
-  // What the warden says about other boxes and nests goes to `others`.
+  // What the warden says about other boxes and nests goes to `others`. Each read is into `chunk`, which has
+  // nothing in it between two calls.
   using Others = std::function<void(box::WardenEvent)>;
   LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
-          const Hooks& hooks, Others others);
+          const Hooks& hooks, Others others, std::span<char> chunk);
 
   // Asks for a box of its own.
   Result<void> start(const Paths& paths, const Image& image);
-  // Takes a parked box: the program is sent, then the warden is told.
-  Result<void> start_in(Lease& lease);
+  // Takes a parked box: its timer is set, then the program is sent. The warden is told when the program
+  // turns out not to be a short one.
+  Result<void> start_in(Lease lease);
   // Until the box has ended. Errors: unavailable (the warden is lost), system.
   Result<void> watch();
   // Reads what is in the pipes now.
@@ -41,18 +43,24 @@ class LiveRun {
   // How the box ended; of a slot that is done, what it has used until then.
   const frame::BoxEnded& ended() const { return *ended_; }
   const std::optional<frame::BoxStarted>& started() const { return started_; }
+  // The slot that it runs in, without the ends that are in use.
+  const Lease& lease() const { return lease_; }
+  // Our ends of a slot that is over: to close them takes longer than all else that comes after a short run.
+  Lease take_lease();
   Instant started_at() const { return started_at_; }
 
  private:
   Result<void> on_warden();
   void take(box::WardenEvent event);
   void finish_if_done();
+  Result<void> tell_warden();
+  bool awake() const;
+  std::uint64_t run_us() const;
   int wait_for(std::span<pollfd> items, Deadline deadline) const;
   void read_stream(outcome::Stream stream, sys::Fd& pipe, bool to_the_end);
   void read_control(bool to_the_end);
   Result<void> write_control();
   Result<void> ask_end(frame::EndCause cause);
-  std::span<char> chunk() { return {chunk_.get(), kReadChunk}; }
 
   const Request& request_;
   box::WardenClient& warden_;
@@ -66,14 +74,12 @@ class LiveRun {
   sys::Fd stdout_, stderr_, control_;
   bool feeding_ = true;
   bool asked_end_ = false;
-  bool in_slot_ = false, done_seen_ = false;
-  box::UsageFiles usage_;
+  bool in_slot_ = false, told_ = false, done_seen_ = false;
+  Lease lease_;
   Instant started_at_{};
   std::optional<frame::BoxStarted> started_;
   std::optional<frame::BoxEnded> ended_;
-  static constexpr std::size_t kReadChunk = 64 << 10;
-  // Not cleared: what is read into it is all that is looked at, and clearing touches every page.
-  std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadChunk);
+  std::span<char> chunk_;
 };
 
 }  // namespace casemate::engine

@@ -121,20 +121,35 @@ Result<void> Engine::use_slots(const pool::PoolConfig& config, std::size_t hot) 
 }
 
 Result<void> Engine::prepare(const Request& request, const Image& image, std::size_t hot, Deadline deadline) {
+  return wait_for_slots(request, image, hot, /*warm_too=*/false, deadline);
+}
+
+Result<void> Engine::await_slots(const Request& request, const Image& image, std::size_t count,
+                                 Deadline deadline) {
+  return wait_for_slots(request, image, count, /*warm_too=*/true, deadline);
+}
+
+Result<void> Engine::wait_for_slots(const Request& request, const Image& image, std::size_t count,
+                                    bool warm_too, Deadline deadline) {
   if (!slots_) return fail(ErrorCode::kInternal, "slots are not in use");
   const frame::Hello hello = TRY(host());
   const pool::SlotClass slot_class = TRY(slots_->class_for(request, image, paths_, hello));
   slots_->keep(slot_class, hot_);
-  const auto hot_now = [&] { return slots_->hot(slot_class); };
-  TRY(slots_->pump([&] { return hot_now() >= hot; }, deadline));
-  if (hot_now() >= hot) return {};
+  const auto enough = [&] { return slots_->parked(slot_class, warm_too) >= count; };
+  if (warm_too && !enough()) {
+    TRY(slots_->read_events());
+    if (!enough()) slots_->lacks(slot_class, now());
+  }
+  TRY(slots_->pump(enough, deadline));
+  if (enough()) return {};
   const Slots::Taken taken = slots_->take(slot_class, now());
   const std::string& why = taken.reason;
   if (taken.lease) slots_->ended(taken.lease->slot, now());
-  return fail(ErrorCode::kDeadline, "no hot slot is ready in time" + (why.empty() ? "" : ": " + why));
+  return fail(ErrorCode::kDeadline, "no slot is ready in time" + (why.empty() ? "" : ": " + why));
 }
 
 void Engine::settle(Outcome& result, Deadline deadline) {
+  past_ = {};
   if (slots_) slots_->act(now());
   if (!slots_ || result.teardown != outcome::TeardownVerdict::kPending) return;
   const auto settled = [&] { return slots_->verdict(result.volume.id).has_value(); };
@@ -173,21 +188,22 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     (void)slots_->on_event(std::move(event), now());
     slots_->act(now());
   };
-  LiveRun run(request, *warden_, box, products, hooks, others);
+  LiveRun run(request, *warden_, box, products, hooks, others, {chunk_.get(), kReadChunk});
   Run live{request, products, run, asked_at, box, std::nullopt};
   // First of all the program: what is made here afterwards is made while it runs.
   Result<void> started{};
   if (lease) {
     live.slot = lease->slot;
-    started = run.start_in(*lease);
+    started = run.start_in(std::move(*lease));
     slots_->started(*live.slot, now());
   }
   Outcome result = new_outcome(request);
   result.image_digest = image.digest;
-  result.volume.id = lease ? lease->volume : "vol_" + crypto::random_hex(8);
+  result.volume.id = lease ? run.lease().volume : "vol_" + crypto::random_hex(8);
   result.sandbox_id = "box_" + crypto::random_hex(8);
   if (lease) {
-    result.timing.start = lease->level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
+    result.timing.start =
+        run.lease().level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
   } else {
     const bool known = hello_.has_value();
     started = run.start(paths_, image);
@@ -204,7 +220,9 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     }
   }
   if (hello_) result.weakenings = weakenings_in_effect(request.weakenings, *hello_);
-  return follow(live, std::move(started), std::move(result));
+  Outcome outcome = follow(live, std::move(started), std::move(result));
+  past_ = run.take_lease();
+  return outcome;
 }
 
 // From the start of a run to its outcome.

@@ -60,6 +60,8 @@ class Engine {
   // Starts what the pool keeps for such a request and waits until that many slots are hot.
   // Errors: denied (there are no slots for it: why), deadline, unavailable.
   Result<void> prepare(const Request& request, const Image& image, std::size_t hot, Deadline deadline);
+  // Waits until there are so many slots for such a request, hot or not. Errors: as prepare().
+  Result<void> await_slots(const Request& request, const Image& image, std::size_t count, Deadline deadline);
   // Begins what the pool wants done after a run (the end of its slot, the making of others), waits for the
   // proof of the run's teardown and writes it into the outcome. To be called after each run in a slot.
   void settle(outcome::Outcome& result, Deadline deadline);
@@ -79,6 +81,8 @@ class Engine {
     std::uint64_t box;
     std::optional<pool::SlotId> slot;
   };
+  Result<void> wait_for_slots(const Request& request, const Image& image, std::size_t count, bool warm_too,
+                              Deadline deadline);
   std::optional<Lease> take_slot(const Request& request, const Image& image);
   outcome::Outcome follow(Run& live, Result<void> started, outcome::Outcome result);
 
@@ -90,6 +94,10 @@ class Engine {
   std::optional<Slots> slots_;
   std::size_t hot_ = 0;
   std::string cold_reason_;
+  Lease past_;  // of the last run in a slot, until settle()
+  static constexpr std::size_t kReadChunk = 64 << 10;
+  // Not cleared: what is read into it is all that is looked at, and clearing touches every page.
+  std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadChunk);
 };
 
 // An outcome for a request that never ran.

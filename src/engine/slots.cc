@@ -117,17 +117,18 @@ Slots::Taken Slots::take(const pool::SlotClass& slot_class, Instant now) {
   lease.volume = made.volume;
   lease.walls_on = made.walls_on;
   lease.usage = std::move(made.usage);
+  lease.wall_timer = std::move(made.wall_timer);
   lease.out = std::move(made.out);
   lease.err = std::move(made.err);
   lease.control = std::move(made.control);
   return {std::move(lease), ""};
 }
 
-std::size_t Slots::hot(const pool::SlotClass& slot_class) const {
+std::size_t Slots::parked(const pool::SlotClass& slot_class, bool warm_too) const {
   std::size_t count = 0;
   for (const auto& [id, slot] : pool_.slots()) {
-    if (slot.state == pool::SlotState::kHot && slot.of.key == slot_class.key &&
-        slot.of.preload == slot_class.preload)
+    if ((slot.state == pool::SlotState::kHot || (warm_too && slot.parked())) &&
+        slot.of.key == slot_class.key && slot.of.preload == slot_class.preload)
       ++count;
   }
   return count;
@@ -161,7 +162,8 @@ bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
   if (auto* parked = std::get_if<box::Parked>(&event)) {
     made.walls_on = parked->walls_on;
     made.usage = std::move(parked->usage);
-    (void)pool_.slot_ready(made.slot, pool::Level::kHot, birth_of(made.volume, parked->walls_on), now);
+    made.wall_timer = std::move(parked->wall_timer);
+    (void)pool_.slot_ready(made.slot, made.level, birth_of(made.volume, parked->walls_on), now);
   } else if (const auto* ended = std::get_if<frame::BoxEnded>(&event)) {
     made.minor_faults = ended->minor_faults;
     const std::string why = frame::get_text(ended->text);
@@ -219,6 +221,8 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   for (const sys::Fd* fd : {&out.first, &err.first, &control.first}) TRY(sys::set_nonblocking(*fd));
   box::BoxSpec spec;
   spec.nest = nest->first;
+  spec.rehearse = action.level == pool::Level::kHot;
+  made.level = action.level;
   spec.limits = limits_.at(action.class_key);
   spec.arguments = python_command();
   made.out = std::move(out.first);

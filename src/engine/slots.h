@@ -29,6 +29,7 @@ struct Lease {
   std::string volume;
   std::uint64_t walls_on = 0;
   box::UsageFiles usage;
+  sys::Fd wall_timer;
   sys::Fd out, err, control;
 };
 
@@ -51,7 +52,12 @@ class Slots {
     std::string reason;
   };
   Taken take(const pool::SlotClass& slot_class, Instant now);
-  std::size_t hot(const pool::SlotClass& slot_class) const;
+  // A run waits for one of any level, and there is none.
+  void lacks(const pool::SlotClass& slot_class, Instant now) {
+    pool_.lacks(slot_class.key, slot_class.preload, now);
+  }
+  // How many of the class are hot, or parked at all.
+  std::size_t parked(const pool::SlotClass& slot_class, bool warm_too) const;
   // What became of the slot with this volume, once its end is over; of the last kVerdictsMax.
   struct Verdict {
     bool destroyed = false;
@@ -80,9 +86,11 @@ class Slots {
   };
   struct Made {  // what we hold of a slot
     pool::SlotId slot;
+    pool::Level level = pool::Level::kHot;
     std::string volume;
     std::uint64_t walls_on = 0;
     box::UsageFiles usage;
+    sys::Fd wall_timer;
     sys::Fd out, err, control;
     std::uint64_t minor_faults = 0;
   };

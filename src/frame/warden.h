@@ -90,7 +90,9 @@ struct MakeBox {
   std::uint32_t argument_count = 0;     // strings: first the arguments,
   std::uint32_t environment_count = 0;  // then the environment, each ended by NUL
   std::uint32_t fail_stage = 0;         // test builds only: this stage fails
-  std::uint64_t walls_off = 0;          // test builds only
+  std::uint32_t rehearse = 0;           // of a box in a nest: before it parks, the guest rehearses
+  std::uint32_t zero = 0;
+  std::uint64_t walls_off = 0;  // test builds only
   std::array<char, kStringsSize> strings{};
 };
 
@@ -108,10 +110,13 @@ struct EndNest {
   WardenHeader header{kWardenMagic, WardenType::kEndNest, 0};
 };
 
+// A parked box was sent its program some time ago. It may come late, or, for a short program, never: what
+// holds from the first moment on is the timer of BoxParked.
 struct StartBox {
   WardenHeader header{kWardenMagic, WardenType::kStartBox, 0};
   std::uint64_t wall_max_ms = 0;
   std::uint64_t cpu_time_max_ms = 0;
+  std::uint64_t running_us = 0;  // for so long already
 };
 
 struct EndBox {
@@ -187,9 +192,12 @@ struct ZygoteGone {
   WardenHeader header{kWardenMagic, WardenType::kZygoteGone, 0};
 };
 
-// All walls are up, the guest has rehearsed and waits for its program. Descriptors with it, for the engine to
-// see for itself what the box used when its program is done: the layer's directory, and one control file for
-// each UsageFile that `usage_keys` has a bit for, in that order.
+// All walls are up, the guest has rehearsed if it was to, and waits for its program. Descriptors with it:
+//  - a timer (timerfd, monotonic), which the engine sets to the run's wall limit before it sends the program:
+//    when it expires the box ends, whatever has become of the engine, and no message need wake the warden
+//    while a short program runs;
+//  - for the engine to see for itself what the box used when its program is done: the layer's directory, and
+//    one control file for each UsageFile that `usage_files` has a bit for, in that order.
 inline constexpr std::size_t kUsageKeySize = 16;
 inline constexpr std::size_t kUsageKeysSize = 80;  // of all UsageFiles
 enum class UsageFile : std::uint32_t { kCpu, kMemoryPeak, kOomKills, kPidsRefused, kPidsPeak, kCount };

@@ -197,7 +197,7 @@ std::uint64_t Box::cpu_us() const {
 
 void Box::fill_usage(Instant at) {
   const GroupUsage usage = cell_.groups.usage();
-  ended_.wall_us = micros_between(started_at_, at);
+  ended_.wall_us = running_ ? micros_between(started_at_, at) : 0;
   ended_.cpu_us = usage.cpu_us - std::min(usage.cpu_us, cpu_base_us_);
   ended_.memory_peak_bytes = usage.memory_peak_bytes;
   ended_.oom_kills = usage.oom_kills;

@@ -60,8 +60,14 @@ class Box {
   }
   // The nest ended, and this box with it, as `gone` shows.
   void leave_nest(const frame::BoxGone& gone);
-  // A parked box has been sent its program: its time runs from now on. False when it is not parked.
+  // A parked box has been sent its program: its time runs. False when it is not parked.
   bool start(const frame::StartBox& message, Instant at);
+  // What the engine sets when it sends the program: the owner polls it from take_parked() on and says when
+  // it has expired. A box that was started has its own time.
+  const sys::Fd& wall_timer() const { return wall_timer_; }
+  void on_wall_timer() {
+    if (!running_) end(frame::EndCause::kWall);
+  }
   std::optional<frame::BoxStarted> take_started();
   // With the descriptors of the message.
   std::optional<frame::BoxParked> take_parked(std::vector<sys::Fd>& fds);
@@ -112,7 +118,8 @@ class Box {
     sys::Fd guest_end;
   };
   std::unique_ptr<Making> making_;
-  sys::Fd guest_link_;                          // to the guest, until it is parked
+  sys::Fd guest_link_;  // to the guest, until it is parked
+  sys::Fd wall_timer_;
   int init_nest_pid_ = 0, guest_nest_pid_ = 0;  // in the nest's namespace
   bool init_ready_ = false, guest_parked_ = false, parked_taken_ = false, running_ = true;
   bool init_reaped_ = false;

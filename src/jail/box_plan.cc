@@ -97,6 +97,7 @@ Result<void> fill_plan(const Host& host, const frame::MakeBox& spec, const BoxFd
   TRY(check_limits(spec));
   TRY(place_strings(spec, plan));
   plan.single_id = host.ids.single;
+  plan.rehearse = spec.rehearse != 0;
   plan.slot_id = host.ids.single || !wall_on(plan, Wall::kSlotId) ? 0 : slot;
   frame::put_text(plan.leaf_map, "1000 " + std::to_string(plan.slot_id) + " 1");
   plan.landlock_abi = host.landlock;

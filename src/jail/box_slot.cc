@@ -8,6 +8,7 @@
 //   guest: drops everything, rehearses                            ──▶ kParked
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,8 @@ namespace casemate::jail {
 namespace {
 
 using frame::EndCause;
+
+constexpr std::uint64_t kSecondUs = 1'000'000;
 
 // The pid of the process that a pidfd stands for, in our own namespace: the line "Pid:" of its fdinfo (Linux
 // 5.5). 0 when it has ended.
@@ -168,6 +171,8 @@ void Box::on_guest_link() {
     take(said, {});
     if (!guest_parked_) continue;
     guest_link_.reset();
+    wall_timer_ = sys::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (!wall_timer_) return fail_making(Stage::kFork, errno);
     cpu_base_us_ = cell_.groups.cpu_us();
     fault_base_ = minor_faults_of(guest_pid_);
     cell_.groups.forget_peaks();
@@ -184,7 +189,8 @@ std::optional<frame::BoxParked> Box::take_parked(std::vector<sys::Fd>& fds) {
       std::chrono::duration_cast<std::chrono::microseconds>(now() - made_at_).count());
   message.memory_bytes = cell_.groups.memory_now();
   message.cpu_base_us = cpu_base_us_;
-  // A descriptor of its own: what the engine closes stays open here.
+  // Descriptors of its own: what the engine closes stays open here.
+  fds.emplace_back(::fcntl(wall_timer_.get(), F_DUPFD_CLOEXEC, 0));
   fds.emplace_back(::fcntl(layer_.get(), F_DUPFD_CLOEXEC, 0));
   for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(frame::UsageFile::kCount); ++i) {
     const BoxGroups::Source source = cell_.groups.source_of(static_cast<frame::UsageFile>(i));
@@ -216,8 +222,8 @@ bool Box::start(const frame::StartBox& message, Instant at) {
   running_ = true;
   spec_.wall_max_ms = message.wall_max_ms;
   spec_.cpu_time_max_ms = message.cpu_time_max_ms;
-  started_at_ = at;
-  next_cpu_check_ = at + milliseconds(spec_.cpu_time_max_ms) * 1000 / std::max(spec_.cpus_milli, 1U);
+  started_at_ = at - microseconds(std::min<std::uint64_t>(message.running_us, kSecondUs));
+  next_cpu_check_ = started_at_ + milliseconds(spec_.cpu_time_max_ms) * 1000 / std::max(spec_.cpus_milli, 1U);
   return true;
 }
 

@@ -73,6 +73,7 @@ struct Plan {
   std::uint32_t affinity_count = 0;  // 0: all
   std::uint32_t landlock_abi = 0;
   bool single_id = false;
+  bool rehearse = false;  // of a slot: its guest does so before it parks
 
   // First the arguments, then the environment, each ended by NUL.
   std::array<char, frame::kStringsSize> strings{};

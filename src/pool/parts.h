@@ -54,11 +54,13 @@ struct Slot {
   ClassId of;
   Bytes cost;
   Level wanted = Level::kHot;  // what it was made for, and counts as; record.level is what it became
+  Level asked = Level::kHot;   // what the engine was asked for: where there is no time, warm in place of hot
   SlotState state = SlotState::kCreating;
   Instant since{};         // when it got into its state
   bool condemned = false;  // to be destroyed as soon as the teardown debt allows; record.death.why says why
   SlotRecord record;
 
+  bool stands_in() const { return wanted == Level::kHot && asked == Level::kWarm; }
   bool parked() const { return state == SlotState::kHot || state == SlotState::kWarm; }
   // Counts for its class's targets.
   bool counts() const { return !condemned && (parked() || state == SlotState::kCreating); }
@@ -74,6 +76,8 @@ struct ClassEntry {
   Demand demand;
   Backoff backoff;  // of its slots that could not be made
   SlotId last_made;
+  std::optional<Instant::duration> hot_took{};  // from asking for its last hot slot until it was ready
+  std::optional<Instant> lacked{};              // when somebody last found none
 };
 
 }  // namespace casemate::pool

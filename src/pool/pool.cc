@@ -100,7 +100,13 @@ Checkout Pool::checkout(const std::string& class_key, PreloadSet preload, Instan
       return {level, slot->id, slot->record.nest, set, ColdCause::kNone, {}};
     }
   }
+  asked->second.lacked = now;
   return explain(asked->second, now);
+}
+
+void Pool::lacks(const std::string& class_key, PreloadSet preload, Instant now) {
+  if (const auto asked = classes_.find(ClassId{class_key, preload}); asked != classes_.end())
+    asked->second.lacked = now;
 }
 
 Slot* Pool::pick(const ClassId& id, Level level, Instant now) {
@@ -244,7 +250,9 @@ Result<void> Pool::slot_ready(SlotId id, Level level, BirthRecord birth, Instant
   if (!kept.ready_at) kept.ready_at = now;
   slot->record.level = level;
   move(*slot, to, now);
-  classes_.at(slot->of).backoff.succeeded();
+  ClassEntry& entry = classes_.at(slot->of);
+  entry.backoff.succeeded();
+  if (level == Level::kHot) entry.hot_took = *kept.ready_at - kept.asked_at;
   if (const auto nest = nests_.find(slot->record.nest); nest != nests_.end()) nest->second.slot_failures = 0;
   return {};
 }
@@ -381,13 +389,6 @@ const SlotRecord* Pool::record(SlotId id) const {
   const auto is = [&](const SlotRecord& record) { return record.slot == id; };
   const auto found = std::find_if(ended_.rbegin(), ended_.rend(), is);
   return found == ended_.rend() ? nullptr : &*found;
-}
-
-Bytes Pool::memory_used() const {
-  Bytes sum;
-  for (const auto& [id, nest] : nests_) sum.count += nest.cost.count;
-  for (const auto& [id, slot] : slots_) sum.count += slot.cost.count;
-  return sum;
 }
 
 }  // namespace casemate::pool

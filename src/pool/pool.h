@@ -102,6 +102,10 @@ class Pool {
   // younger ones. Age costs a parked slot nothing; its pages stay its own.
   Checkout checkout(const std::string& class_key, PreloadSet preload, Instant now);
 
+  // A request waits for a slot, hot or not, and there is none: until there are enough again, slots of this
+  // class are made without rehearsal, which is quicker. A checkout that finds none says the same.
+  void lacks(const std::string& class_key, PreloadSet preload, Instant now);
+
   // What to do now. A second call without an event in between says nothing new.
   std::vector<Action> plan(Instant now);
   // When time alone gives plan() something to do; nothing: only an event will. Right after plan() it lies
@@ -185,6 +189,7 @@ class Pool {
   void expire_nests(Instant now);
   void expire_slots(Instant now);
   void shed(Instant now);
+  void replace_stand_ins(Instant now);
   bool fill(Instant now, std::vector<Action>& actions);
   void tear_down(Instant now, std::vector<Action>& actions);
   void end_nests(std::vector<Action>& actions);
@@ -194,6 +199,7 @@ class Pool {
   void make_slot(const Want& want, Nest& nest, Instant now, std::vector<Action>& actions);
   std::size_t hot_target(const ClassEntry& entry, Instant now) const;
   std::size_t warm_target(const ClassEntry& entry, Instant now) const;
+  bool behind(const ClassEntry& entry, Instant now) const;
   bool yields(const ClassEntry& entry, Instant now) const;
   Room room_for(const ClassEntry& entry, Instant now) const;
   bool could_fit(const ClassEntry& entry, Instant now) const;

@@ -8,6 +8,13 @@
 #include "pool/pool.h"
 
 namespace casemate::pool {
+namespace {
+
+// For so many times as long as a hot slot takes to be made a class counts as behind after it lacked one.
+constexpr int kBehindTimes = 10;
+constexpr int kForgetShare = 16;
+
+}  // namespace
 
 struct Pool::Want {
   ClassEntry* entry = nullptr;
@@ -92,6 +99,12 @@ std::size_t Pool::warm_target(const ClassEntry& entry, Instant now) const {
   return stopped_ || yields(entry, now) ? 0 : entry.spec.warm;
 }
 
+// Are slots asked for quicker than they can rehearse? Then they are made without: what a rehearsal saves a
+// run it costs the next one, and more.
+bool Pool::behind(const ClassEntry& entry, Instant now) const {
+  return entry.lacked && entry.hot_took && now - *entry.lacked < kBehindTimes * *entry.hot_took;
+}
+
 bool Pool::yields(const ClassEntry& entry, Instant now) const {
   return pressed_until_ && now < *pressed_until_ && !entry.demand.recent(now);
 }
@@ -114,6 +127,8 @@ void Pool::shed(Instant now) {
     for (Slot* slot : slots) condemn(*slot, stopped_ ? "the pool stopped" : "more than were wanted");
   }
 
+  replace_stand_ins(now);
+
   std::set<LineId> wanted;
   for (const auto& [id, entry] : classes_) {
     if (hot_target(entry, now) + warm_target(entry, now) > 0) wanted.insert(entry.line());
@@ -121,6 +136,23 @@ void Pool::shed(Instant now) {
   for (auto& [id, nest] : nests_) {
     const bool serves = nest.state == NestState::kReady || (stopped_ && nest.state == NestState::kStarting);
     if (serves && !wanted.contains(nest.line) && !has_slots(id)) rotate(nest);
+  }
+}
+
+// When there is time again: one of a class after the other, so that there is always one to be had, and only
+// where the class has all that it shall have.
+void Pool::replace_stand_ins(Instant now) {
+  if (preparing() > 0) return;
+  std::map<ClassId, std::size_t> hot;
+  for (const auto& [id, slot] : slots_) {
+    if (slot.counts() && slot.wanted == Level::kHot) ++hot[slot.of];
+  }
+  for (auto& [id, slot] : slots_) {
+    if (!slot.parked() || slot.condemned || !slot.stands_in()) continue;
+    const ClassEntry& entry = classes_.at(slot.of);
+    if (behind(entry, now) || hot[slot.of] < hot_target(entry, now)) continue;
+    condemn(slot, "there is time for a hot one");
+    --hot[slot.of];
   }
 }
 
@@ -223,6 +255,9 @@ void Pool::make_slot(const Want& want, Nest& nest, Instant now, std::vector<Acti
   slot.of = entry.id();
   slot.cost = entry.spec.slot_cost;
   slot.wanted = want.lacks_hot() ? Level::kHot : Level::kWarm;
+  slot.asked = behind(entry, now) ? Level::kWarm : slot.wanted;
+  // What is not measured any more is believed less and less, until a hot one is made again.
+  if (slot.stands_in()) *entry.hot_took -= *entry.hot_took / kForgetShare;
   slot.since = now;
   slot.record.slot = slot.id;
   slot.record.nest = nest.id;
@@ -231,7 +266,7 @@ void Pool::make_slot(const Want& want, Nest& nest, Instant now, std::vector<Acti
   slot.record.birth.asked_at = now;
   ++nest.forks;
   entry.last_made = slot.id;
-  actions.emplace_back(MakeSlot{slot.id, nest.id, entry.spec.key, entry.spec.preload, slot.wanted});
+  actions.emplace_back(MakeSlot{slot.id, nest.id, entry.spec.key, entry.spec.preload, slot.asked});
   slots_.emplace(slot.id, std::move(slot));
 }
 
@@ -286,6 +321,13 @@ bool Pool::line_recent(const LineId& line, Instant now) const {
   });
 }
 
+Bytes Pool::memory_used() const {
+  Bytes sum;
+  for (const auto& [id, nest] : nests_) sum.count += nest.cost.count;
+  for (const auto& [id, slot] : slots_) sum.count += slot.cost.count;
+  return sum;
+}
+
 Bytes Pool::committed() const {
   Bytes sum = memory_used();
   for (const auto& [id, nest] : nests_) {
@@ -324,6 +366,9 @@ std::optional<Instant> Pool::next_deadline(Instant now) const {
     if (slot.condemned) continue;
     if (slot.state == SlotState::kCreating) at(slot.since + config_.slot_create_max);
     if (slot.parked()) at(*slot.record.birth.ready_at + config_.slot_age_max);
+    if (!slot.parked() || !slot.stands_in()) continue;
+    const ClassEntry& entry = classes_.at(slot.of);
+    if (behind(entry, now)) at(*entry.lacked + kBehindTimes * *entry.hot_took);
   }
   if (stopped_) return next;
   for (const auto& [line, backoff] : lines_) {

@@ -98,4 +98,82 @@ TEST_F(PoolTest, ReplacesANestThatMakesNoSlots) {
 }
 
 }  // namespace
+// A slot takes 20 ms to become hot here.
+class Behind : public PoolTest {
+ protected:
+  void SetUp() override {
+    SlotClass some = some_class(kBare, 1);
+    some.hot_max = 1;
+    begin(some_config(), {some});
+    (void)plan();
+    ASSERT_TRUE(pool().nest_ready({1}, now_).has_value());
+    EXPECT_EQ(plan(), "make 1 of 1 hot");
+    now_ += milliseconds{20};
+    ASSERT_TRUE(ready(1));
+  }
+  // A run of a slot, from the checkout to the proof; what is to be made meanwhile.
+  std::string run_one() {
+    const std::uint64_t slot = lease();
+    EXPECT_TRUE(pool().slot_ended({slot}, now_));
+    std::string made = plan();
+    EXPECT_TRUE(pool().slot_destroyed({slot}, kGone, now_));
+    return made;
+  }
+};
+
+TEST_F(Behind, WhoFindsNoneIsMadeWarmOnes) {
+  EXPECT_EQ(run_one(), "destroy 1, make 2 of 1 hot");
+  EXPECT_NE(cold(), "");
+  now_ += milliseconds{20};
+  ASSERT_TRUE(ready(2));
+  EXPECT_EQ(run_one(), "destroy 2, make 3 of 1 warm");
+  ASSERT_TRUE(ready(3, Level::kWarm));
+  EXPECT_EQ(pool().record({3})->level, Level::kWarm);
+  now_ += milliseconds{200};
+  EXPECT_EQ(run_one(), "destroy 3, make 4 of 1 hot");
+}
+
+TEST_F(Behind, WhoAlwaysFindsOneIsMadeHotOnes) {
+  for (std::uint64_t slot = 2; slot < 10; ++slot) {
+    EXPECT_EQ(run_one(),
+              "destroy " + std::to_string(slot - 1) + ", make " + std::to_string(slot) + " of 1 hot");
+    now_ += milliseconds{1};
+    ASSERT_TRUE(ready(slot));
+  }
+}
+
+TEST_F(Behind, WhenThereIsTimeAgainAHotOneTakesItsPlace) {
+  pool().lacks("k", kBare, now_);
+  EXPECT_EQ(run_one(), "destroy 1, make 2 of 1 warm");
+  ASSERT_TRUE(ready(2, Level::kWarm));
+  EXPECT_EQ(plan(), "");
+  const auto next = pool().next_deadline(now_);
+  ASSERT_TRUE(next.has_value());
+  EXPECT_LE(*next, now_ + milliseconds{200});
+  EXPECT_GT(*next, now_ + milliseconds{150});
+  now_ = *next;
+  EXPECT_EQ(plan(), "destroy 2, make 3 of 1 hot");
+  ASSERT_TRUE(pool().slot_destroyed({2}, kGone, now_));
+  ASSERT_TRUE(ready(3));
+  EXPECT_EQ(plan(), "");
+}
+
+TEST_F(Behind, AHotOneIsTriedAgainNowAndThen) {
+  std::uint64_t slot = 2;
+  for (;; ++slot) {
+    now_ += milliseconds{3};
+    pool().lacks("k", kBare, now_);
+    now_ += milliseconds{1};
+    if (run_one().ends_with("hot")) break;
+    ASSERT_LT(slot, 200u);
+    ASSERT_TRUE(ready(slot, Level::kWarm));
+  }
+  EXPECT_GT(slot, 40u);
+}
+
+TEST_F(Behind, WhatNobodyKnowsIsNotLacking) {
+  pool().lacks("another", kBare, now_);
+  EXPECT_EQ(run_one(), "destroy 1, make 2 of 1 hot");
+}
+
 }  // namespace casemate::pool

@@ -121,10 +121,11 @@ class Warden:
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe()
         ours, theirs = socket.socketpair()
+        trees = [] if values.get("nest") else [image, guest]
         self.send(
             "MakeBox",
             number,
-            [image, guest, null, out_write if out is None else out, err_write, theirs.fileno()],
+            [*trees, null, out_write if out is None else out, err_write, theirs.fileno()],
             **(counts | limits | values),
         )
         for fd in (image, guest, null, out_write, err_write):
@@ -132,6 +133,36 @@ class Warden:
         theirs.close()
         self.boxes[number] = Box(number, out_read, err_read, ours)
         return self.boxes[number]
+
+    def make_nest(self, number: int) -> None:
+        """A nest whose zygote has loaded the bare set."""
+        code = (
+            f"import sys; sys.path.insert(0, '{GUEST_PATH}');"
+            " from casemate import _zygote; _zygote.main('bare', 3)()"
+        )
+        strings = ["/usr/bin/python3", "-I", "-B", "-X", "faulthandler", "-c", code, "PATH=/usr/bin"]
+        image = os.open(self.image, os.O_PATH | os.O_DIRECTORY)
+        guest = os.open(self.guest, os.O_PATH | os.O_DIRECTORY)
+        self.send(
+            "MakeNest",
+            number,
+            [image, guest],
+            memory_max_bytes=1 << 30,
+            ready_max_ms=20_000,
+            strings=b"".join(text.encode() + b"\0" for text in strings),
+            argument_count=len(strings) - 1,
+            environment_count=1,
+        )
+        os.close(image)
+        os.close(guest)
+        self.receive("NestReady")
+
+    def make_slot(self, number: int, nest: int, **values: Any) -> tuple[Box, list[int]]:
+        """A parked box of a nest, and the descriptors of its BoxParked; the first is its timer."""
+        box = self.make(number, ["/usr/bin/python3"], nest=nest, **values)
+        fds: list[int] = []
+        self.receive("BoxParked", fds=fds)
+        return box, fds
 
     def destroy(self, number: int, *, started: bool = True) -> Any:
         """The death record of a box. Not `started`: nothing was waited for, so that events may still come."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import struct
 import time
 from pathlib import Path
 from typing import Any
@@ -155,3 +157,45 @@ def test_a_killed_warden_lets_go_of_its_lock_at_once(
     # The groups are empty; the next start removes them.
     assert casemate.python("print(1)").exit_code == 0
     assert remains.left(before, remains.look(binaries)) == {}
+
+
+def test_a_slot_whose_engine_says_nothing_ends_by_its_timer(warden: Warden) -> None:
+    # What an engine does that is stopped in the millisecond in which it does not tell the warden yet.
+    warden.make_nest(1)
+    box, fds = warden.make_slot(2, nest=1)
+    _, others = warden.make_slot(3, nest=1)
+    set_timer(fds[0], seconds=0.5)
+    box.control.sendall(program_of(b"import time; time.sleep(60)"))
+    begun = time.monotonic()
+    ended = warden.receive("BoxEnded")
+    assert ended.header.box == 2 and ended.cause == CAUSE["kWall"], protocol.shown(ended)
+    assert time.monotonic() - begun < 10
+    assert warden.destroy(2).destroyed
+    # One that expires when its box is gone is told to nobody.
+    set_timer(fds[0], seconds=0.01)
+    time.sleep(0.1)
+    assert warden.destroy(3, started=False).destroyed
+    for fd in [*fds, *others]:
+        os.close(fd)
+
+
+def set_timer(fd: int, seconds: float) -> None:
+    """timerfd_settime(2), which Python has from 3.13 on."""
+
+    class Time(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_long) for name in ("every_s", "every_ns", "in_s", "in_ns")]
+
+    value = Time(0, 0, int(seconds), int(seconds % 1 * 1e9))
+    assert ctypes.CDLL(None).timerfd_settime(fd, 0, ctypes.byref(value), None) == 0
+
+
+def program_of(source: bytes) -> bytes:
+    """The frames of a run of this program: src/frame/guest.h."""
+
+    def field(tag: int, data: bytes) -> bytes:
+        return struct.pack("<II", tag, len(data)) + data
+
+    def frame(kind: int, payload: bytes) -> bytes:
+        return struct.pack("<II", len(payload), kind) + payload
+
+    return frame(1, field(1, source)) + frame(4, field(3, b"program.py") + field(7, struct.pack("<Q", 1 << 28)))

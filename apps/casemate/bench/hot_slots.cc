@@ -40,7 +40,11 @@ Result<void> HotSlots::ready(const engine::Request& request, std::size_t hot, De
   return engine_.prepare(request, image_, hot, deadline);
 }
 
-Result<HotSlots::Ran> HotSlots::run(const engine::Request& request, const Program& program) {
+Result<void> HotSlots::any_ready(const engine::Request& request, std::size_t count, Deadline deadline) {
+  return engine_.await_slots(request, image_, count, deadline);
+}
+
+Result<HotSlots::Ran> HotSlots::run(const engine::Request& request, const Program& program, Wanted wanted) {
   auto products = TRY(engine::Products::open({"casemate-out/bench", false, gib(1)}));  // there will be none
   Ran ran;
   const Instant begun = now();
@@ -50,6 +54,8 @@ Result<HotSlots::Ran> HotSlots::run(const engine::Request& request, const Progra
     return fail(ErrorCode::kInternal, "casemate: a wrong sample: " + result.report);
   if (result.timing.start == outcome::Start::kCold || !result.timing.start)
     return fail(ErrorCode::kInternal, "casemate: a run had no slot: " + engine_.cold_reason());
+  if (wanted == Wanted::kHot && result.timing.start != outcome::Start::kHot)
+    return fail(ErrorCode::kInternal, "casemate: a run had a slot that was not hot");
   engine_.settle(result, Deadline::in(kPrepareTime));
   if (result.teardown != outcome::TeardownVerdict::kDestroyed)
     return fail(ErrorCode::kInternal, "casemate: a slot was not shown to be destroyed");

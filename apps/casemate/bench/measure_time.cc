@@ -42,7 +42,7 @@ Result<void> measure_hot(const Place& place, const Turns& turns, const Program& 
   HotSlots slots = TRY(HotSlots::start(place, kHot));
   const engine::Request request = request_of(program);
   const Arm ours{"casemate", kJail, [&]() -> Result<Sample> {
-                   const HotSlots::Ran ran = TRY(slots.run(request, program));
+                   const HotSlots::Ran ran = TRY(slots.run(request, program, HotSlots::Wanted::kHot));
                    // All of them, so that nothing is in the making while a peer has its turn.
                    TRY(slots.ready(request, kHot, Deadline::in(kPrepareTime)));
                    return Sample{ran.ms, ran.faults};
@@ -54,11 +54,11 @@ Result<void> measure_hot(const Place& place, const Turns& turns, const Program& 
 }  // namespace
 
 Result<void> measure_hot_print(const Place& place) {
-  return measure_hot(place, turns_of(place, "hot_print", milliseconds{1500}), kPrint);
+  return measure_hot(place, turns_of(place, "hot_print", milliseconds{1000}), kPrint);
 }
 
 Result<void> measure_pandas_job(const Place& place) {
-  return measure_hot(place, turns_of(place, "pandas_job", milliseconds{1500}), kPandas);
+  return measure_hot(place, turns_of(place, "pandas_job", milliseconds{1000}), kPandas);
 }
 
 Result<void> measure_cold_run(const Place& place) {
@@ -71,7 +71,7 @@ Result<void> measure_cold_run(const Place& place) {
   const Arm ours{"casemate", kJail, [&]() -> Result<Sample> {
                    return Sample{TRY(sample_of(launch, kPrint.expected)), {}};
                  }};
-  return add_rows(place, turns_of(place, "cold_run", milliseconds{1000}), ours, kPrint);
+  return add_rows(place, turns_of(place, "cold_run", milliseconds{800}), ours, kPrint);
 }
 
 }  // namespace casemate::bench

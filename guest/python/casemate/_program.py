@@ -123,8 +123,13 @@ def _grasp(run: "Callable[..., Any]", source: bytes, path: str) -> "CodeType":
 
     The builtin compile() first makes the classes of the _ast module, just to see whether it was
     given a tree. exec() and eval() do not, but run what they compiled; so a profile function takes
-    the code from the new frame and stops it before its first instruction.
+    the code from the new frame and stops it before its first instruction. In a slot the zygote has
+    made those classes, and compile() is the quicker way.
     """
+    if "_ast" in sys.modules:
+        kind = "eval" if run is eval else "exec"
+        compiled: "CodeType" = compile(source, path, kind, dont_inherit=True)
+        return compiled
     from _imp import _fix_co_filename  # type: ignore[attr-defined]
 
     held: "List[CodeType]" = []

@@ -13,7 +13,7 @@ import sys
 from _contextvars import copy_context
 from _socket import socketpair
 
-from casemate import _ending, _rehearsed, _runner, _slot, _streams, _wire
+from casemate import _ending, _rehearsed, _request, _runner, _slot, _streams, _wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class _Before:
         self._environment = os.environ.get("CASEMATE_MEMORY_BYTES")
         self._streams = (sys.stdout, sys.stderr)
         self._reserve = _runner._RESERVE[:]
-        self._program = root + "/run/program.py"
+        self._program = f"{root}/run/{_request.NAME}"
         self._has_run = os.path.isdir(root + "/run")
 
     def restore(self) -> None:
@@ -126,7 +126,9 @@ def _nothing(*_: object) -> None:
 
 def _request_of(source: bytes) -> bytes:
     program = _wire.field(_wire.TAG_BYTES, source)
-    start = _wire.number_field(_wire.TAG_NUMBER, 1 << 29)
+    start = _wire.text_field(_wire.TAG_NAME, _request.NAME) + _wire.number_field(
+        _wire.TAG_NUMBER, 1 << 29
+    )
     return _frame(_wire.PROGRAM, program) + _frame(_wire.START, start)
 
 

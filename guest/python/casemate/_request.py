@@ -16,12 +16,15 @@ _ENVIRONMENT_MAX = 256
 _PATH_MAX = 4096
 
 
+NAME = "program.py"  # of a program that was given none
+
+
 class Request:
     """One run: the program's bytes, its display name, and what it finds around itself."""
 
     def __init__(self) -> None:
         self.source = b""
-        self.name = "program.py"
+        self.name = NAME
         self.arguments: list[bytes] = []
         self.environment: list[bytes] = []
         self.memory_bytes = 0
@@ -37,6 +40,7 @@ def receive(descriptor: int, work: str) -> "Optional[Request]":
     """
     request = Request()
     pieces: list[bytes] = []
+    total = 0
     output = -1
     stage = _wire.PROGRAM
     try:
@@ -58,7 +62,8 @@ def receive(descriptor: int, work: str) -> "Optional[Request]":
             )
             if kind == _wire.PROGRAM:
                 pieces.append(data)
-                if sum(map(len, pieces)) > _PROGRAM_MAX:
+                total += len(data)
+                if total > _PROGRAM_MAX:
                     raise _wire.ProtocolError("program too large")
             elif kind == _wire.FILE:
                 request.files += 1
@@ -77,10 +82,13 @@ def receive(descriptor: int, work: str) -> "Optional[Request]":
 
 
 def _single(payload: bytes, tag: int) -> bytes:
-    found = list(_wire.fields(payload))
-    if len(found) != 1 or found[0][0] != tag:
+    # The one field of a payload that has no other.
+    size = len(payload) - 8
+    if size < 0 or payload[:8] != tag.to_bytes(4, "little") + size.to_bytes(
+        4, "little"
+    ):
         raise _wire.ProtocolError("unexpected fields")
-    return found[0][1]
+    return payload[8:]
 
 
 def _start(request: "Request", payload: bytes) -> None:

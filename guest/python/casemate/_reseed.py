@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def reseed() -> None:
-    """After the fork, after the rehearsal, and once more when the program has come."""
+    """After the fork and after the rehearsal. What then is drawn from is drawn by one program."""
     modules: "dict[str, Any]" = sys.modules
     if "random" in modules:
         modules["random"].seed()
@@ -28,8 +28,11 @@ def reseed() -> None:
         process = modules["multiprocessing.process"]
         key = process.AuthenticationString(os.urandom(32))
         process.current_process()._config["authkey"] = key
-    if "logging" in modules:
-        # Not random, but as shared: the time since the start that log records tell.
-        logging = modules["logging"]
+
+
+def restart_clock() -> None:
+    """When the program has come: the time since the start that log records tell is its own."""
+    logging = sys.modules.get("logging")
+    if logging is not None:
         now = "time_ns" if isinstance(logging._startTime, int) else "time"
-        logging._startTime = getattr(modules["time"], now)()
+        logging._startTime = getattr(sys.modules["time"], now)()

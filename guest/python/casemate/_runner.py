@@ -38,12 +38,25 @@ _OWN_DIRECTORY = os.path.dirname(__file__) + "/"
 class Place:
     """Where a program's files are. `root` is /vol in a box; tests have one of their own."""
 
-    def __init__(self, root: str, request: "_request.Request") -> None:
+    def __init__(
+        self, root: str, request: "_request.Request", output: int = -1
+    ) -> None:
         self.root = root
         self.work = root + "/work"
         self.program = root + "/run/" + request.name
         self.name = request.name
         self.source = request.source
+        self.output = output  # the program's file, open for writing, if it is there already
+
+
+def create_program(program: str) -> int:
+    """Opens the program's file at this path, made anew; returns its descriptor. Raises OSError."""
+    path = os.fsencode(program)
+    try:
+        return _request.create(path)
+    except FileNotFoundError:
+        os.mkdir(os.path.dirname(path))
+        return _request.create(path)
 
 
 class _Source:
@@ -93,8 +106,10 @@ def main(root: str = "/vol", descriptor: int = 3) -> None:
         raise SystemExit(NOT_STARTED) from None
     if request is None:
         raise SystemExit(NOT_STARTED)
+    namespace = furnish(channel, root + "/work")
     place = Place(root, request)
-    execute(channel, place, prepare(channel, place, request))
+    prepare(place, request, namespace)
+    execute(channel, place, namespace)
 
 
 def execute(
@@ -136,19 +151,29 @@ def _guarded(act: "Callable[..., None]", *arguments: object) -> None:
         builtins.__dict__.update(theirs)
 
 
-def prepare(
-    channel: "_wire.Channel", place: "Place", request: "_request.Request"
-) -> "dict[str, Any]":
-    """Makes sys, os.environ and __main__ what a script finds; returns the namespace to run in."""
-    _wire.current, _wire.work = channel, place.work
-    _write_program(place)
-    sys.argv = [place.program, *map(os.fsdecode, request.arguments)]
+def furnish(channel: "_wire.Channel", work: str) -> "dict[str, Any]":
+    """What can be done before there is a program: sys and __main__ as a script finds them. Returns the
+    namespace to run in."""
+    _wire.current, _wire.work = channel, work
     # A script finds its neighbours first. Its neighbours here are the input files.
     own = sys.path.pop(0)
-    sys.path.insert(0, place.work)
+    sys.path.insert(0, work)
     sys.path.append(own)
     if "matplotlib.backends.backend_agg" not in sys.modules:
         sys.meta_path.insert(0, FigureWatch())  # type: ignore[arg-type]
+    namespace = sys.modules["__main__"].__dict__
+    for name in [name for name in namespace if not name.startswith("__")]:
+        del namespace[name]  # What -c needed to get here.
+    namespace["__file__"] = namespace["__cached__"] = None
+    return namespace
+
+
+def prepare(
+    place: "Place", request: "_request.Request", namespace: "dict[str, Any]"
+) -> None:
+    """What is the program's own: its file, sys.argv, os.environ, __file__."""
+    _write_program(place)
+    sys.argv = [place.program, *map(os.fsdecode, request.arguments)]
     if request.memory_bytes:
         bound = str(request.memory_bytes)
         if os.environ.get("CASEMATE_MEMORY_BYTES") != bound:
@@ -160,24 +185,16 @@ def prepare(
             import time  # Loaded at start-up by the interpreter.
 
             time.tzset()
-    namespace = sys.modules["__main__"].__dict__
-    for name in [name for name in namespace if not name.startswith("__")]:
-        del namespace[name]  # What -c needed to get here.
     namespace["__file__"] = place.program
-    namespace["__cached__"] = None
     namespace["__loader__"] = _Source(place.source)
-    return namespace
 
 
 def _write_program(place: "Place") -> None:
     # The file is for __file__, multiprocessing and inspect; the run itself does without it.
     try:
-        path = os.fsencode(place.program)
-        try:
-            output = _request.create(path)
-        except FileNotFoundError:
-            os.mkdir(os.path.dirname(path))
-            output = _request.create(path)
+        output = place.output
+        if output < 0:
+            output = create_program(place.program)
         try:
             _request.write_all(output, place.source)
         finally:

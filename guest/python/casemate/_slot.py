@@ -52,6 +52,30 @@ class Slot:
         self._park = park
         self._leave = leave
 
+    def _create_file(self) -> None:
+        # Of one byte, so that its page is there as well.
+        self._path = f"{self._root}/run/{_request.NAME}"
+        try:
+            self._file = _runner.create_program(self._path)
+            os.write(self._file, b"\n")
+            os.lseek(self._file, 0, os.SEEK_SET)
+        except OSError:
+            self._file = -1  # A zygote has no such place.
+
+    def _file_for(self, request: "_request.Request") -> int:
+        # The descriptor of the file, with the program's own name; -1 when there is none.
+        if self._file < 0:
+            return -1
+        try:
+            if request.name != _request.NAME:
+                os.rename(self._path, f"{self._root}/run/{request.name}")
+            if not request.source:
+                os.ftruncate(self._file, 0)
+        except OSError:
+            os.close(self._file)
+            return -1
+        return self._file
+
     def live(self) -> None:
         """Waits for one program and runs it.
 
@@ -61,9 +85,15 @@ class Slot:
         """
         channel = _wire.Channel(self._descriptor)
         _streams.install(channel)
-        # What is left for the collector is the program's alone; __main__ is to go with it.
+        clean_main()
+        self._create_file()
+        # Lets go of what the interpreter keeps for its next objects, some of it in the zygote's pages: the
+        # collector at the program's end would. What is left for that one then is the program's alone, and
+        # a second new __main__ that it can take.
+        gc.collect()
         gc.freeze()
         clean_main()
+        namespace = _runner.furnish(channel, self._root + "/work")
         self._park()
         try:
             request = _request.receive(self._descriptor, self._root + "/work")
@@ -72,11 +102,11 @@ class Slot:
             raise SystemExit(_runner.NOT_STARTED) from None
         if request is None:
             raise SystemExit(_runner.NOT_STARTED)
-        _reseed.reseed()
+        _reseed.restart_clock()
         if request.files:
             make_way(self._root + "/work")
-        place = _runner.Place(self._root, request)
-        namespace = _runner.prepare(channel, place, request)
+        place = _runner.Place(self._root, request, self._file_for(request))
+        _runner.prepare(place, request, namespace)
         alive = ref(namespace["__loader__"])
         try:
             _runner.execute(channel, place, namespace)

@@ -37,38 +37,37 @@ SETS = {"bare": _BARE, "numpy": _BARE + _NUMPY, "pandas": _BARE + _NUMPY + ["pan
 _OWN = ("_artifacts", "_hints", "_report", "_result")
 
 
-def main(preload: str, link: int, level: str = "hot") -> "Callable[[], None]":
+def main(preload: str, link: int) -> "Callable[[], None]":
     """Imports the set `preload`, serves, and returns in a slot what it does there.
 
-    `level` is "hot", or "warm" for slots that do not rehearse. Ends the process, with 1 when the
-    set cannot be imported and the warden was told why.
+    Ends the process, with 1 when the set cannot be imported and the warden was told why.
     """
     try:
         _load(preload)
-        if level == "hot":
-            _rehearsal.warm_up()
+        _rehearsal.warm_up()
         _settle()
     except BaseException as error:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         _casemate_slot.failed(link, f"preload {preload}: {text}"[:500])
         os._exit(1)
     _casemate_slot.ready(link)
-    return _prepare_slot(_casemate_slot.serve(link), level)
+    return _prepare_slot(*_casemate_slot.serve(link))
 
 
-def _prepare_slot(descriptor: int, level: str) -> "Callable[[], None]":
+def _prepare_slot(descriptor: int, rehearse: bool) -> "Callable[[], None]":
     """In the child: all that can be done before there is a program."""
     _reseed.reseed()
     if "matplotlib" in sys.modules:
         sys.modules["casemate._figures"].offer_font_lists()
-    if level == "hot":
+    touch, parked = _casemate_slot.touch, _casemate_slot.parked
+    if rehearse:
         _rehearsal.rehearse(_slot.ROOT)
         _reseed.reseed()
-    touch_stack, parked = _casemate_slot.touch_stack, _casemate_slot.parked
     del sys.modules["_casemate_slot"]
 
     def park() -> None:
-        touch_stack()
+        if rehearse:
+            touch()
         parked()
 
     def leave(code: int) -> None:

@@ -15,7 +15,7 @@ import engine
 FAKE = pathlib.Path(__file__).resolve().parent / "fake"
 COMMAND = (
     "import sys; sys.path.insert(0, {package!r});"
-    " from casemate import _zygote; _zygote.main({preload!r}, {link}, {level!r})()"
+    " from casemate import _zygote; _zygote.main({preload!r}, {link})()"
 )
 
 
@@ -32,6 +32,7 @@ class Slot:
                 "what": "fork",
                 "root": str(root),
                 "environment": engine.environment(root),
+                "rehearse": zygote.level == "hot",
             }
             self.pid = int(
                 zygote.ask(order, [nothing, out[1], err[1], control, park[1]])  # type: ignore[call-overload]
@@ -86,6 +87,7 @@ class SlotEngine(engine.Engine):
         variables: dict[str, str] = {},
     ) -> None:
         super().__init__(python)
+        self.level = level
         # Where the image has the extension.
         shutil.copy(FAKE / "_casemate_slot.py", self._package)
         self.last: Optional[Slot] = None
@@ -94,7 +96,6 @@ class SlotEngine(engine.Engine):
             package=str(self._package),
             preload=preload,
             link=theirs.fileno(),
-            level=level,
         )
         self._zygote = subprocess.Popen(
             [python, "-I", "-B", "-X", "faulthandler", "-c", code],
