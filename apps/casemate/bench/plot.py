@@ -16,9 +16,8 @@ TITLES = {
     "hot_print": "print(1), in a hot slot",
     "pandas_job": "import pandas, group, print, in a hot slot",
     "cold_run": "print(1), a whole cold casemate run",
-    "sustained": "print(1), runs per second on all cores, preparation and proof charged",
+    "sustained": "print(1), runs per second on all cores, everything charged",
     "memory_hot_slot": "memory of one more that waits",
-    "live_1000": "many that wait at once",
 }
 NAMES = {
     "python3": "python3, no isolation",
@@ -39,12 +38,20 @@ def shown(number: float) -> str:
     return f"{number:.2f}"
 
 
+def title_of(row: Row) -> str:
+    """What a panel shows."""
+    if row["measure"] == "live_1000":
+        memory = row["ours"]["unit"] == "MiB"
+        return f"memory of {row['live']} that wait" if memory else f"print(1), in a hot slot, while {row['live']} wait"
+    return TITLES.get(row["measure"], row["measure"])
+
+
 def our_name(row: Row) -> str:
-    """Our arm, with how many slots wait in it where that is what is measured."""
-    return f"casemate, {row['live']} waiting" if row["measure"] == "live_1000" else "casemate, jailed"
+    """Our arm, with how many slots wait where that is what differs from the other."""
+    return f"casemate, {row['live']} waiting" if row["peer"] == "none_live" else "casemate, jailed"
 
 
-def draw(axes: Axes, measure: str, rows: list[Row]) -> None:
+def draw(axes: Axes, rows: list[Row]) -> None:
     """One measure: our bar, and one for each peer with how far it is from ours."""
     unit = rows[0]["ours"]["unit"]
     names = [our_name(rows[0])] + [NAMES.get(row["peer"], row["peer"]) for row in rows]
@@ -75,7 +82,7 @@ def draw(axes: Axes, measure: str, rows: list[Row]) -> None:
     axes.get_yticklabels()[0].set_fontweight("bold")
     axes.invert_yaxis()
     axes.set_title(
-        TITLES.get(measure, measure) + (" (log scale)" if logarithmic else "") + (": more is better" if unit == "runs/s" else ""),
+        title_of(rows[0]) + (" (log scale)" if logarithmic else "") + (" (more is better)" if unit == "runs/s" else ""),
         loc="left",
         fontsize=10.5,
         color=INK,
@@ -87,12 +94,12 @@ def draw(axes: Axes, measure: str, rows: list[Row]) -> None:
         side.set_visible(False)
 
 
-def panels_of(rows: list[Row]) -> list[tuple[str, list[Row]]]:
+def panels_of(rows: list[Row]) -> list[list[Row]]:
     """The rows by measure and unit, in the order of the document."""
     panels: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         panels.setdefault((row["measure"], row["ours"]["unit"]), []).append(row)
-    return [(measure, found) for (measure, _), found in panels.items()]
+    return list(panels.values())
 
 
 def footer(document: dict[str, Any]) -> str:
@@ -103,9 +110,9 @@ def footer(document: dict[str, Any]) -> str:
         "same interpreter and flags; output and exit code of every sample were checked, fresh state by a canary.",
         f"{host['cpus']} processors, Linux {host['kernel']}" + (", --quick" if document["quick"] else "") + ".",
     ]
-    left_out = sorted({one["peer"] for one in document["skipped"] if one["peer"]})
+    left_out = [one["measure"] + (f"/{one['peer']}" if one["peer"] else "") for one in document["skipped"]]
     if left_out:
-        lines[-1] += f" Not measured somewhere: {', '.join(left_out)}."
+        lines[-1] += f" Not measured: {', '.join(left_out[:3])}" + (", …" if len(left_out) > 3 else "") + "."
     return "\n".join(lines)
 
 
@@ -116,14 +123,14 @@ def main() -> None:
     panels = panels_of(document["rows"])
     matplotlib.rcParams["svg.hashsalt"] = "casemate"  # the same rows, the same file
     matplotlib.rcParams["font.family"] = "DejaVu Sans"
-    heights = [len(rows) + 1 + 0.9 for _, rows in panels] or [1]
+    heights = [len(rows) + 1 + 0.9 for rows in panels] or [1]
     figure = Figure(figsize=(9, 0.29 * sum(heights) + 0.9), facecolor="white")
-    for axes, (measure, rows) in zip(
-        figure.subplots(len(heights), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0], panels, strict=False
-    ):
-        draw(axes, measure, rows)
+    grid = figure.subplots(len(heights), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
+    for axes, rows in zip(grid[:, 0], panels, strict=False):
+        draw(axes, rows)
     figure.text(0.012, 0.008, footer(document), fontsize=8, color=QUIET, va="bottom", linespacing=1.4)
-    figure.subplots_adjust(left=0.235, right=0.985, top=1 - 0.32 / figure.get_figheight(), bottom=0.78 / figure.get_figheight(), hspace=0.42)
+    height = figure.get_figheight()
+    figure.subplots_adjust(left=0.235, right=0.985, top=1 - 0.32 / height, bottom=0.78 / height, hspace=0.42)
     figure.savefig("bench.svg", metadata={"Date": None})
     figure.savefig("bench.png", dpi=160)
 
