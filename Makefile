@@ -26,7 +26,7 @@ build: ## build the programs into build/release/bin
 
 bars: ## measure what casemate promises and print it as a table (BARS=--quick leaves slow rows out)
 	@$(BUILD_PROGRAMS)
-	@tools/setup test && tools/build dev
+	@tools/setup test bars && tools/build dev
 	@tools/bars $(BARS)
 
 soak: ## run the tests that touch the kernel again and again (SOAK_MINUTES=30), and once on another kernel

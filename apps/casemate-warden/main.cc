@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "sys/process.h"
 #include "warden.h"
 
 namespace casemate {
@@ -21,12 +22,25 @@ namespace {
 
 using namespace frame;  // the protocol's names
 
+constexpr milliseconds kRefusedTime{20'000};
 constexpr const char* kUsage =
     "casemate-warden makes boxes for casemate and ends them. It is started by casemate, with its socket as\n"
     "descriptor 3; there is nothing to run it by hand for.\n"
     "\n"
     "  --weaken single-id   boxes share the user's own id\n"
     "  --weaken no-cgroup   memory, processes and CPU time are limited per process only\n";
+
+// After a refusal: reads and drops what the peer asked before it knew. A socket closed with something
+// unread in it would take the refusal away from the peer.
+void wait_for_end(const sys::Fd& peer) {
+  const Deadline deadline = Deadline::in(kRefusedTime);
+  for (;;) {
+    const auto readable = sys::wait_readable(peer, deadline);
+    if (!readable || !*readable) return;
+    const auto message = sys::receive_message(peer, kMessageMax);
+    if (!message || message->end) return;
+  }
+}
 
 int run(int argc, char** argv) {
   bool single_id = false;
@@ -55,6 +69,7 @@ int run(int argc, char** argv) {
   (void)::setsid();
   (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   (void)::signal(SIGPIPE, SIG_IGN);
+  (void)sys::raise_open_files();  // some ten for each slot that waits; the engine refuses what is too much
 
   const auto refuse = [&](const Error& error) {
     Hello hello;

@@ -18,7 +18,6 @@ using namespace frame;  // the protocol's names, used all over this file
 namespace {
 
 constexpr milliseconds kDestroyTime{10'000};
-constexpr milliseconds kRefusedTime{20'000};
 constexpr std::size_t kUndoneMax = 64;
 
 // In words why this host lets nobody like us make a user namespace, or nullptr. A host can forbid it in
@@ -39,16 +38,6 @@ const char* user_namespaces_forbidden() {
 }
 
 }  // namespace
-
-void wait_for_end(const sys::Fd& peer) {
-  const Deadline deadline = Deadline::in(kRefusedTime);
-  for (;;) {
-    const auto readable = sys::wait_readable(peer, deadline);
-    if (!readable || !*readable) return;
-    const auto message = sys::receive_message(peer, kMessageMax);
-    if (!message || message->end) return;
-  }
-}
 
 bool Warden::prepare(bool single_id, bool no_cgroup) {
   Hello hello;
@@ -105,11 +94,12 @@ jail::Nest* Warden::nest_of(std::uint64_t id) {
 // after its last process has ended.
 std::uint32_t Warden::free_slot() {
   const std::uint32_t count = host_.ids.single ? 1 : host_.ids.count;
+  std::vector<bool> used(std::size_t{count} + 1);
+  for (const auto& box : boxes_) used.at(box->slot()) = true;
+  for (const std::uint32_t slot : lost_slots_) used.at(slot) = true;
   for (std::uint32_t tried = 0; tried < count; ++tried) {
     const std::uint32_t slot = last_slot_ = last_slot_ % count + 1;
-    if (std::find(lost_slots_.begin(), lost_slots_.end(), slot) != lost_slots_.end()) continue;
-    if (std::none_of(boxes_.begin(), boxes_.end(), [&](const auto& box) { return box->slot() == slot; }))
-      return slot;
+    if (!used[slot]) return slot;
   }
   return 0;
 }
@@ -329,6 +319,7 @@ bool Warden::on_peer() {
 
 void Warden::report() {
   for (const auto& box : boxes_) {
+    if (box->idle()) continue;
     if (const auto started = box->take_started()) say(*started);
     std::vector<sys::Fd> files;
     if (const auto parked = box->take_parked(files)) {
@@ -384,6 +375,8 @@ void Warden::serve() {
     report();
     if (items.front().revents != 0 && !on_peer()) break;
   }
+  // All at once, so that the kernel takes a thousand of them apart beside our showing them to be gone.
+  for (const auto& box : boxes_) box->end(EndCause::kCancelled);
   for (const auto& box : boxes_) {
     quarantined_ = quarantined_ || box->destroy(Deadline::in(kDestroyTime)).destroyed == 0;
   }

@@ -63,8 +63,4 @@ class Warden {
   bool quarantined_ = false;
 };
 
-// After a refusal: reads and drops what the peer asked before it knew. A socket closed with something
-// unread in it would take the refusal away from the peer.
-void wait_for_end(const sys::Fd& peer);
-
 }  // namespace casemate

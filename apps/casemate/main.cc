@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "bench_command.h"
+#include "bench/bench_command.h"
 #include "doctor_command.h"
 #include "image_command.h"
 #include "json/utf8.h"
@@ -19,7 +19,7 @@ constexpr const char* kUsage =
     "\n"
     "  casemate run PROGRAM      run a Python program in a fresh box\n"
     "  casemate doctor           what this host gives, promise by promise, and how to fix what is missing\n"
-    "  casemate bench            what a run costs here, against the bare interpreter\n"
+    "  casemate bench            what runs cost here, against Python bare and in other sandboxes\n"
     "  casemate image COMMAND    build, list, inspect and verify the images that boxes run in\n"
     "\n"
     "Examples:\n"

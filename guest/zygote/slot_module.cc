@@ -157,7 +157,8 @@ PyObject* touch(PyObject*, PyObject*) {
 
 PyMethodDef methods[] = {
     {"serve", serve, METH_O,
-     "Forks a guest for each request; returns in each, with its control descriptor and whether it is to rehearse."},
+     "Forks a guest for each request; returns in each, with its control descriptor and whether it is to "
+     "rehearse."},
     {"ready", ready, METH_O, "Tells the warden that the zygote has loaded what it was asked to."},
     {"failed", failed, METH_VARARGS, "Tells the warden why it could not."},
     {"parked", parked, METH_NOARGS, "Tells the warden that this guest waits for its program."},

@@ -36,15 +36,17 @@ inline constexpr std::size_t kReportTextMax = std::size_t{16} << 10;
 // Instances of casemate that may live at once on one machine for one user; each has its own range
 // of outside user ids.
 inline constexpr std::uint32_t kInstancesMax = 1024;
-// Outside user ids that one instance may hand to boxes, the nest's own included.
+// Outside user ids that one instance may hand to boxes, the nest's own included, and so the boxes that it
+// may have at once. An ordinary user's subordinate range has 65536 ids as a rule, for all instances together.
 inline constexpr std::uint32_t kIdsPerInstance = 64;
+inline constexpr std::uint32_t kIdsPerInstanceOfRoot = 2048;
 
 // What one pool of slots may know at once; its configuration stays at or below these.
 inline constexpr std::size_t kPoolClassesMax = 64;
 inline constexpr std::size_t kPoolNestsMax = 64;
-inline constexpr std::size_t kPoolSlotsMax = 1024;
+inline constexpr std::size_t kPoolSlotsMax = 2048;
 // Hot slots of one class, and so the checkouts whose times a class remembers.
-inline constexpr std::size_t kPoolTargetMax = 256;
+inline constexpr std::size_t kPoolTargetMax = 1024;
 // Birth and death records kept for printing; the oldest goes first.
 inline constexpr std::size_t kPoolRecordsMax = 256;
 inline constexpr std::size_t kPoolRowsMax = 64;  // of one record

@@ -16,6 +16,7 @@
 #include "engine/live_run.h"
 #include "outcome/decide.h"
 #include "outcome/report.h"
+#include "sys/process.h"
 
 namespace casemate::engine {
 namespace {
@@ -26,6 +27,10 @@ using outcome::Stream;
 
 constexpr milliseconds kHelloTime{20'000};
 constexpr milliseconds kAnswerTime{30'000};
+// Descriptors that one waiting slot takes, of the engine and of the warden each, where control groups are
+// many; and what they need beside slots.
+constexpr std::uint64_t kSlotFilesMax = 16;
+constexpr std::uint64_t kOwnFiles = 128;
 
 std::uint64_t ms_between(Instant from, Instant to) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(to - from).count());
@@ -103,6 +108,13 @@ Result<frame::Hello> Engine::host() {
 }
 
 Result<void> Engine::use_slots(const pool::PoolConfig& config, std::size_t hot) {
+  // The warden has the same limit. Without this a slot beyond it would fail somewhere in its making.
+  const std::uint64_t needed = kOwnFiles + kSlotFilesMax * hot;
+  if (const std::uint64_t files = sys::raise_open_files(); files < needed) {
+    return fail(ErrorCode::kExhausted, std::to_string(hot) + " hot slots need " + std::to_string(needed) +
+                                           " open files, and this process may have " + std::to_string(files) +
+                                           ": raise the hard limit (ulimit -Hn, LimitNOFILE=)");
+  }
   slots_.emplace(TRY(Slots::make(config, *warden_, *next_box_)));
   hot_ = hot;
   return {};
@@ -112,8 +124,9 @@ Result<void> Engine::prepare(const Request& request, const Image& image, std::si
   return wait_for_slots(request, image, hot, /*warm_too=*/false, deadline);
 }
 
-Result<void> Engine::await_slot(const Request& request, const Image& image, Deadline deadline) {
-  return wait_for_slots(request, image, 1, /*warm_too=*/true, deadline);
+Result<void> Engine::await_slots(const Request& request, const Image& image, std::size_t count,
+                                 Deadline deadline) {
+  return wait_for_slots(request, image, count, /*warm_too=*/true, deadline);
 }
 
 Result<void> Engine::wait_for_slots(const Request& request, const Image& image, std::size_t count,

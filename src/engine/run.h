@@ -54,13 +54,14 @@ class Engine {
   outcome::Outcome run(const Request& request, const Image& image, Products& products, const Hooks& hooks);
 
   // From now on runs take slots from a pool, which makes them ahead of time: as many for each class of
-  // request as `hot` says. Errors: invalid (the configuration).
+  // request as `hot` says. Raises this process's soft limit of open files to the hard one.
+  // Errors: invalid (the configuration), exhausted (so many slots need more open files than there may be).
   Result<void> use_slots(const pool::PoolConfig& config, std::size_t hot);
   // Starts what the pool keeps for such a request and waits until that many slots are hot.
   // Errors: denied (there are no slots for it: why), deadline, unavailable.
   Result<void> prepare(const Request& request, const Image& image, std::size_t hot, Deadline deadline);
-  // Waits until there is a slot for such a request, hot or not. Errors: as prepare().
-  Result<void> await_slot(const Request& request, const Image& image, Deadline deadline);
+  // Waits until there are so many slots for such a request, hot or not. Errors: as prepare().
+  Result<void> await_slots(const Request& request, const Image& image, std::size_t count, Deadline deadline);
   // Begins what the pool wants done after a run (the end of its slot, the making of others), waits for the
   // proof of the run's teardown and writes it into the outcome. To be called after each run in a slot.
   void settle(outcome::Outcome& result, Deadline deadline);

@@ -127,8 +127,8 @@ Slots::Taken Slots::take(const pool::SlotClass& slot_class, Instant now) {
 std::size_t Slots::parked(const pool::SlotClass& slot_class, bool warm_too) const {
   std::size_t count = 0;
   for (const auto& [id, slot] : pool_.slots()) {
-    if ((slot.state == pool::SlotState::kHot || (warm_too && slot.parked())) && slot.of.key == slot_class.key &&
-        slot.of.preload == slot_class.preload)
+    if ((slot.state == pool::SlotState::kHot || (warm_too && slot.parked())) &&
+        slot.of.key == slot_class.key && slot.of.preload == slot_class.preload)
       ++count;
   }
   return count;
@@ -145,9 +145,8 @@ void Slots::started(pool::SlotId slot, Instant now) { (void)pool_.slot_running(s
 void Slots::ended(pool::SlotId slot, Instant now) { (void)pool_.slot_ended(slot, now); }
 
 std::uint64_t Slots::box_of(pool::SlotId slot) const {
-  const auto found = std::find_if(slots_.begin(), slots_.end(),
-                                  [&](const auto& entry) { return entry.second.slot == slot; });
-  return found == slots_.end() ? 0 : found->first;
+  const auto found = boxes_.find(slot);
+  return found == boxes_.end() ? 0 : found->second;
 }
 
 bool Slots::on_event(box::WardenEvent event, Instant now) {
@@ -175,6 +174,7 @@ bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
     (void)pool_.slot_destroyed(made.slot, proof_of(*gone), now);
     if (verdicts_.size() == kVerdictsMax) verdicts_.pop_front();
     verdicts_.emplace_back(made.volume, Verdict{gone->destroyed != 0, made.minor_faults});
+    boxes_.erase(made.slot);
     slots_.erase(found);
   }
   return true;
@@ -231,6 +231,7 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   const std::uint64_t box = (*next_box_)++;
   TRY(warden_->make_box(box, spec,
                         {-1, -1, input.get(), out.second.get(), err.second.get(), control.second.get()}));
+  boxes_.emplace(made.slot, box);
   slots_.emplace(box, std::move(made));
   return {};
 }

@@ -108,6 +108,7 @@ class Slots {
   std::map<std::string, Trees> trees_;                    // by SlotClass::image
   std::map<std::string, box::Limits> limits_;             // by SlotClass::key
   std::map<std::uint64_t, Made> slots_;                   // by the warden's number
+  std::map<pool::SlotId, std::uint64_t> boxes_;           // that number
   std::map<std::uint64_t, pool::NestId> nests_;           // likewise
   std::deque<std::pair<std::string, Verdict>> verdicts_;  // by volume, oldest first
 };

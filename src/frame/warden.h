@@ -92,7 +92,7 @@ struct MakeBox {
   std::uint32_t fail_stage = 0;         // test builds only: this stage fails
   std::uint32_t rehearse = 0;           // of a box in a nest: before it parks, the guest rehearses
   std::uint32_t zero = 0;
-  std::uint64_t walls_off = 0;          // test builds only
+  std::uint64_t walls_off = 0;  // test builds only
   std::array<char, kStringsSize> strings{};
 };
 

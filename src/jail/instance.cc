@@ -180,13 +180,17 @@ Result<IdRange> ids_of_instance(std::uint32_t number, bool single_id) {
     ids.single = true;
     return ids;
   }
-  ids.count = kIdsPerInstance - 1;
   if (::geteuid() == 0) {
-    ids.nest_uid = ids.nest_gid = kRootBase + number * kIdsPerInstance;
+    static_assert(
+        std::uint64_t{kRootBase} + std::uint64_t{kInstancesMax} * kIdsPerInstanceOfRoot <= 2'147'483'648,
+        "the ranges of all instances fit in what nobody else hands out");
+    ids.count = kIdsPerInstanceOfRoot - 1;
+    ids.nest_uid = ids.nest_gid = kRootBase + number * kIdsPerInstanceOfRoot;
     ids.first_uid = ids.first_gid = ids.nest_uid + 1;
     ids.by_root = true;
     return ids;
   }
+  ids.count = kIdsPerInstance - 1;
   const auto uids = subordinate_range("/etc/subuid");
   const auto gids = subordinate_range("/etc/subgid");
   const std::uint64_t needed = std::uint64_t{number + 1} * kIdsPerInstance;

@@ -110,16 +110,12 @@ void Pool::lacks(const std::string& class_key, PreloadSet preload, Instant now) 
 }
 
 Slot* Pool::pick(const ClassId& id, Level level, Instant now) {
-  const SlotState state = level == Level::kHot ? SlotState::kHot : SlotState::kWarm;
-  Slot* oldest = nullptr;
-  for (auto& [slot_id, slot] : slots_) {
-    if (slot.state != state || slot.condemned || slot.of != id) continue;
-    const Instant ready_at = *slot.record.birth.ready_at;
-    // plan() destroys it, but may not have been called for a while.
-    if (now - ready_at >= config_.slot_age_max) continue;
-    if (oldest == nullptr || ready_at < *oldest->record.birth.ready_at) oldest = &slot;
+  for (const auto& [ready_at, slot_id] : parked_.of(id, level)) {
+    Slot& slot = slots_.at(slot_id);
+    // plan() destroys what is too old, but may not have been called for a while.
+    if (!slot.condemned && now - ready_at < config_.slot_age_max) return &slot;
   }
-  return oldest;
+  return nullptr;
 }
 
 Checkout Pool::cold(ColdCause cause, std::string reason) const {
@@ -357,8 +353,12 @@ void Pool::quarantine(Slot& slot, const std::string& reason, Instant now) {
 
 void Pool::move(Slot& slot, SlotState to, Instant now) {
   CHECK(may_follow(slot.state, to));
+  if (slot.parked()) parked_.take(slot);
+  if (slot.in_debt()) --debt_;
   slot.state = to;
   slot.since = now;
+  if (slot.parked()) parked_.put(slot);
+  if (slot.in_debt()) ++debt_;
 }
 
 void Pool::condemn(Slot& slot, std::string why) {
@@ -389,18 +389,6 @@ const SlotRecord* Pool::record(SlotId id) const {
   const auto is = [&](const SlotRecord& record) { return record.slot == id; };
   const auto found = std::find_if(ended_.rbegin(), ended_.rend(), is);
   return found == ended_.rend() ? nullptr : &*found;
-}
-
-Bytes Pool::memory_used() const {
-  Bytes sum;
-  for (const auto& [id, nest] : nests_) sum.count += nest.cost.count;
-  for (const auto& [id, slot] : slots_) sum.count += slot.cost.count;
-  return sum;
-}
-
-std::size_t Pool::teardown_debt() const {
-  const auto in_debt = [](const auto& item) { return item.second.in_debt(); };
-  return static_cast<std::size_t>(std::count_if(slots_.begin(), slots_.end(), in_debt));
 }
 
 }  // namespace casemate::pool

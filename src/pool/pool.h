@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "pool/config.h"
+#include "pool/parked.h"
 #include "pool/parts.h"
 #include "pool/slot.h"
 #include "pool/volumes.h"
@@ -151,7 +152,7 @@ class Pool {
   const std::map<ClassId, ClassEntry>& classes() const { return classes_; }
   std::size_t lines_known() const { return lines_.size(); }
   Bytes memory_used() const;
-  std::size_t teardown_debt() const;
+  std::size_t teardown_debt() const { return debt_; }
 
  private:
   struct Want;  // a class that lacks slots
@@ -215,6 +216,8 @@ class Pool {
   std::map<LineId, Backoff> lines_;
   std::map<NestId, Nest> nests_;  // without those that are gone
   std::map<SlotId, Slot> slots_;  // without those that are destroyed; with the quarantined ones
+  Parked parked_;                 // of slots_
+  std::size_t debt_ = 0;          // likewise
   std::uint64_t next_nest_ = 1;
   std::uint64_t next_slot_ = 1;
   // While it lasts, classes that nobody asked for lately give their memory to those that are asked for.

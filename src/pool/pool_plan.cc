@@ -321,6 +321,13 @@ bool Pool::line_recent(const LineId& line, Instant now) const {
   });
 }
 
+Bytes Pool::memory_used() const {
+  Bytes sum;
+  for (const auto& [id, nest] : nests_) sum.count += nest.cost.count;
+  for (const auto& [id, slot] : slots_) sum.count += slot.cost.count;
+  return sum;
+}
+
 Bytes Pool::committed() const {
   Bytes sum = memory_used();
   for (const auto& [id, nest] : nests_) {

@@ -52,6 +52,32 @@ TEST_F(PoolTest, HandsOutTheOldestAndThenWarmOnes) {
   EXPECT_EQ(cold(), "no slot is ready");
 }
 
+TEST_F(PoolTest, KeepsAThousandAndCountsThoseInDebt) {
+  PoolConfig config = some_config();
+  config.memory_budget = gib(8);
+  config.slots_max = kPoolSlotsMax;
+  config.nest_forks_max = kPoolSlotsMax;
+  SlotClass some = some_class(kBare, 1000);
+  some.hot_max = 1000;
+  begin(config, {some});
+  (void)plan();
+  ASSERT_TRUE(pool().nest_ready({1}, now_));
+  for (std::uint64_t slot = 1; slot <= 1000; ++slot) {
+    if ((slot - 1) % config.preparing_max == 0) (void)plan();
+    ASSERT_TRUE(ready(slot)) << slot;
+  }
+  EXPECT_EQ(plan(), "");
+  for (std::uint64_t slot = 1; slot <= config.teardown_debt_max; ++slot) {
+    EXPECT_EQ(lease(), slot);
+    EXPECT_EQ(pool().teardown_debt(), slot);
+  }
+  EXPECT_EQ(cold(), "teardown debt: 16 slots are in use or not proved destroyed yet");
+  ASSERT_TRUE(pool().slot_running({1}, now_) && pool().slot_ended({1}, now_));
+  (void)plan();
+  ASSERT_TRUE(pool().slot_destroyed({1}, kGone, now_));
+  EXPECT_EQ(pool().teardown_debt(), 15U);
+}
+
 TEST_F(PoolTest, ServesFromALargerSetOnlyWhenToldSo) {
   for (const LargerSet larger : {LargerSet::kRefuse, LargerSet::kServe}) {
     PoolConfig config = some_config();

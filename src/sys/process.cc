@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,14 @@
 #endif
 
 namespace casemate::sys {
+
+std::uint64_t raise_open_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) < 0) return 0;
+  const rlim_t had = files.rlim_cur;
+  files.rlim_cur = files.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_max : had;
+}
 
 ExitStatus exit_status_of(int wait_status) {
   ExitStatus status;

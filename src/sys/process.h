@@ -13,6 +13,10 @@
 
 namespace casemate::sys {
 
+// Raises what this process may have open, and its children after it, to its hard limit, which only root can
+// raise. How many that is. getrlimit(2), RLIMIT_NOFILE.
+std::uint64_t raise_open_files();
+
 // How a process ended: exactly one of the two is set.
 struct ExitStatus {
   std::optional<int> code;

@@ -2,9 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <string>
 
 #include "sys/test_support.h"
 
@@ -33,6 +37,22 @@ Output output_of(SpawnOptions options, const std::vector<int>& more = {}) {
 }
 
 SpawnOptions shell(const std::string& script) { return {"/bin/sh", {"sh", "-c", script}, {}, {}, false}; }
+
+TEST(OpenFiles, AreRaisedToTheHardLimitForChildrenToo) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) < 0) ::_exit(1);
+    files.rlim_max = std::min<rlim_t>(files.rlim_max, 300);
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 100);
+    if (::setrlimit(RLIMIT_NOFILE, &files) < 0) ::_exit(2);
+    if (raise_open_files() != files.rlim_max) ::_exit(3);
+    ::_exit(output_of(shell("ulimit -n")).text == std::to_string(files.rlim_max) + "\n" ? 0 : 4);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+}
 
 TEST(ExitStatus, TellsACodeFromASignal) {
   EXPECT_EQ(exit_status_of(0).code, 0);

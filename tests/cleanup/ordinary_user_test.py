@@ -62,6 +62,7 @@ class User:
         groups: list[Path] | None = None,
         over: dict[str, Path] | None = None,
         program: str = "casemate",
+        command: tuple[str, ...] = ("run", "--trust", "trusted"),
     ) -> subprocess.Popen[bytes]:
         """`casemate run` as this user, in his own groups unless others are named. `over` lies over files."""
         texts = {
@@ -79,9 +80,9 @@ class User:
         lines += [f"echo $$ > {group}/cgroup.procs" for group in (self.groups if groups is None else groups)]
         lines.append(f"cd {self.folder}/home")
         lines.append(f'exec setpriv --reuid {UID} --regid {UID} --clear-groups "$@"')
-        command = [str(self.binaries / program), "run", "--trust", "trusted", *map(str, arguments)]
+        words = [str(self.binaries / program), *command, *map(str, arguments)]
         return subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "/bin/bash", "-c", "\n".join(lines), "bash", *command],
+            ["unshare", "--mount", "--propagation", "private", "/bin/bash", "-c", "\n".join(lines), "bash", *words],
             env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder / "home")},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -164,6 +165,15 @@ def test_with_a_subordinate_range_it_runs(user: User, before_user: remains.Pictu
     stored = user.folder / "home" / product["uri"]
     assert stored.read_text() == "of an ordinary user"
     assert stored.stat().st_uid == UID
+    assert remains.left(before_user, remains.look(user.binaries, user.runtimes)) == {}
+
+
+def test_bench_measures_cold_runs_of_this_user(user: User, before_user: remains.Picture) -> None:
+    options = ("--measures", "cold_run", "--peers", "python3", "--samples", "3", "--json")
+    ended = user.run(*options, command=("bench",))
+    assert ended.returncode == 0, ended
+    (row,) = json.loads(ended.stdout)["rows"]
+    assert row["n"] == 3 and row["ours"]["p50"] > 0
     assert remains.left(before_user, remains.look(user.binaries, user.runtimes)) == {}
 
 
