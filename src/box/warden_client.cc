@@ -205,7 +205,8 @@ Result<WardenEvent> WardenClient::event_of(sys::Message& message) {
       sys::Fd timer = std::move(message.fds.front());
       message.fds.erase(message.fds.begin());
       UsageFiles usage = TRY(UsageFiles::from(parked, std::move(message.fds)));
-      return WardenEvent(Parked{parked.header, parked.walls_on, std::move(timer), std::move(usage)});
+      return WardenEvent(Parked{parked.header, parked.walls_on, parked.setup_us, parked.outside_id,
+                                std::move(timer), std::move(usage)});
     }
     case WardenType::kNestReady: return as(frame::NestReady{});
     case WardenType::kNestEnded: return as(frame::NestEnded{});

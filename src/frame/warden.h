@@ -152,6 +152,7 @@ struct BoxStarted {
   WardenHeader header{kWardenMagic, WardenType::kBoxStarted, 0};
   std::uint64_t walls_on = 0;
   std::uint64_t setup_us = 0;
+  std::uint64_t outside_id = 0;  // the guest's user id on the host
 };
 
 struct BoxEnded {
@@ -205,6 +206,7 @@ struct BoxParked {
   WardenHeader header{kWardenMagic, WardenType::kBoxParked, 0};
   std::uint64_t walls_on = 0;
   std::uint64_t setup_us = 0;
+  std::uint64_t outside_id = 0;    // the guest's user id on the host
   std::uint64_t memory_bytes = 0;  // charged to it now
   std::uint64_t cpu_base_us = 0;   // used before now
   std::uint32_t usage_files = 0;   // bits: those that this host has

@@ -185,6 +185,7 @@ std::optional<frame::BoxParked> Box::take_parked(std::vector<sys::Fd>& fds) {
   frame::BoxParked message;
   message.header.box = id_;
   message.walls_on = walls_on_;
+  message.outside_id = outside_id_;
   message.setup_us = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(now() - made_at_).count());
   message.memory_bytes = cell_.groups.memory_now();

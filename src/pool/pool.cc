@@ -327,8 +327,7 @@ Result<SlotState> Pool::slot_destroyed(SlotId id, const DeathProof& proof, Insta
   DeathRecord& death = slot->record.death;
   death.rows = death_rows(proof);
   if (const Row* row = first_unproven(death.rows, classes_.at(slot->of).spec.waived)) {
-    quarantine(*slot, "its destruction was not shown: " + row->name + " is " + row_state_name(row->state),
-               now);
+    quarantine(*slot, unproven_reason(*row), now);
     return SlotState::kQuarantined;
   }
   move(*slot, SlotState::kDestroyed, now);
