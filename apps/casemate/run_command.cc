@@ -60,6 +60,7 @@ struct Options {
 #ifdef CASEMATE_TEST_HOOKS
   std::string walls_off = "0";
   std::string fail_stage = "0";
+  std::string pool_memory = "1GiB";
 #endif
 };
 
@@ -130,6 +131,7 @@ Command command_of(Options& options) {
       &options.arguments};
 #ifdef CASEMATE_TEST_HOOKS
   command.options.push_back({"--test-walls-off", "BITS", "bits of frame::Wall", &options.walls_off});
+  command.options.push_back({"--test-pool-memory", "SIZE", "what slots may cost", &options.pool_memory});
   command.options.push_back({"--test-fail-stage", "N", "number of a jail::Stage", &options.fail_stage});
 #endif
   return command;
@@ -279,7 +281,11 @@ int run_again_and_again(const engine::Request& request, const Options& options, 
                         RecordStore& store, const engine::Hooks& hooks) {
   if (options.start != "cold") {
     const std::size_t hot = repeat == 1 ? 1 : kHotSlots;
-    if (auto done = engine.use_slots(pool::PoolConfig{}, hot); !done) return usage_error(done.error());
+    pool::PoolConfig config;
+#ifdef CASEMATE_TEST_HOOKS
+    if (const auto memory = parse_bytes(options.pool_memory)) config.memory_budget = *memory;
+#endif
+    if (auto done = engine.use_slots(config, hot); !done) return usage_error(done.error());
   }
   int exit_code = 0;
   int starts[3] = {};

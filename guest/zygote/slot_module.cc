@@ -20,6 +20,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "jail/child.h"
@@ -115,6 +116,8 @@ PyObject* serve(PyObject*, PyObject* argument) {
 PyObject* ready(PyObject*, PyObject* argument) {
   const long link = PyLong_AsLong(argument);
   if (link < 0) return nullptr;
+  // stops: what an import printed from being written by a slot, whose output is a run's
+  (void)std::fflush(nullptr);
   LinkMessage message;
   message.kind = LinkMessage::Kind::kZygoteReady;
   send_link(static_cast<int>(link), message);

@@ -13,6 +13,7 @@
 
 #include "crypto/random.h"
 #include "crypto/sha256.h"
+#include "engine/box_command.h"
 #include "engine/live_run.h"
 #include "outcome/decide.h"
 #include "outcome/report.h"
@@ -127,8 +128,15 @@ Result<void> Engine::wait_for_slots(const Request& request, const Image& image, 
     TRY(slots_->read_events());
     if (!enough()) slots_->lacks(slot_class, now());
   }
-  TRY(slots_->pump(enough, deadline));
+  std::optional<std::string> hopeless;
+  const auto decided = [&] {
+    if (enough()) return true;
+    hopeless = slots_->hopeless(slot_class, now());
+    return hopeless.has_value();
+  };
+  TRY(slots_->pump(decided, deadline));
   if (enough()) return {};
+  if (hopeless) return fail(ErrorCode::kUnavailable, *hopeless);
   const Slots::Taken taken = slots_->take(slot_class, now());
   const std::string& why = taken.reason;
   if (taken.lease) slots_->ended(taken.lease->slot, "", now());
@@ -231,6 +239,12 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   result.image_digest = image.digest;
   result.volume.id = lease ? run.lease().volume : "vol_" + crypto::random_hex(8);
   result.sandbox_id = lease ? run.lease().name : "box_" + crypto::random_hex(8);
+  const auto refuse = [&](Reason reason, const std::string& message) {
+    Outcome refused = refused_outcome(request, reason, message);
+    refused.image_digest = image.digest;
+    return refused;
+  };
+  if (!lease && !has_python(image.rootfs)) return refuse(Reason::kImageUnavailable, kNoPython);
   if (lease) {
     result.timing.start =
         run.lease().level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
@@ -239,11 +253,8 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     started = run.start(paths_, image);
     const auto hello = host();
     if (hello && !known && warden_->started_again()) started = run.start(paths_, image);
-    if (!hello && hello.error().code == ErrorCode::kDenied) {
-      Outcome refused = refused_outcome(request, Reason::kIsolationUnavailable, hello.error().message);
-      refused.image_digest = image.digest;
-      return refused;
-    }
+    if (!hello && hello.error().code == ErrorCode::kDenied)
+      return refuse(Reason::kIsolationUnavailable, hello.error().message);
     if (!hello) {
       result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
       started = tl::unexpected<Error>(hello.error());

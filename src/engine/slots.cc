@@ -65,6 +65,7 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
   slot_class.preload = pool::preload_for(request.program);
   slot_class.waived = waived_walls(request.weakenings, host);
   if (!trees_.contains(slot_class.image)) {
+    if (!has_python(image.rootfs)) return fail(ErrorCode::kDenied, kNoPython);
     Trees trees;
     trees.image = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
     trees.guest = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));

@@ -61,6 +61,10 @@ class Slots {
   }
   // How many of the class are hot, or parked at all.
   std::size_t parked(const pool::SlotClass& slot_class, bool warm_too) const;
+  // Why waiting for one has no point; nothing: it may become hot.
+  std::optional<std::string> hopeless(const pool::SlotClass& slot_class, Instant now) const {
+    return pool_.hopeless(slot_class.key, slot_class.preload, now);
+  }
   // What became of the slot with this volume, once its end is over; of the last kVerdictsMax.
   struct Verdict {
     bool destroyed = false;

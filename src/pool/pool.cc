@@ -104,11 +104,6 @@ Checkout Pool::checkout(const std::string& class_key, PreloadSet preload, Instan
   return explain(asked->second, now);
 }
 
-void Pool::lacks(const std::string& class_key, PreloadSet preload, Instant now) {
-  if (const auto asked = classes_.find(ClassId{class_key, preload}); asked != classes_.end())
-    asked->second.lacked = now;
-}
-
 Slot* Pool::pick(const ClassId& id, Level level, Instant now) {
   const SlotState state = level == Level::kHot ? SlotState::kHot : SlotState::kWarm;
   Slot* oldest = nullptr;

@@ -135,7 +135,8 @@ TEST_F(Behind, WhoFindsNoneIsMadeWarmOnes) {
 
 TEST_F(Behind, WhoAlwaysFindsOneIsMadeHotOnes) {
   for (std::uint64_t slot = 2; slot < 10; ++slot) {
-    EXPECT_EQ(run_one(), "destroy " + std::to_string(slot - 1) + ", make " + std::to_string(slot) + " of 1 hot");
+    EXPECT_EQ(run_one(),
+              "destroy " + std::to_string(slot - 1) + ", make " + std::to_string(slot) + " of 1 hot");
     now_ += milliseconds{1};
     ASSERT_TRUE(ready(slot));
   }
