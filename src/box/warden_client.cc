@@ -161,6 +161,7 @@ Result<void> WardenClient::make_nest(std::uint64_t nest, const NestSpec& spec, i
   message.header.box = nest;
   message.memory_max_bytes = spec.memory.count;
   message.ready_max_ms = static_cast<std::uint64_t>(spec.ready_max.count());
+  message.walls_off = spec.walls_off;
   message.argument_count = static_cast<std::uint32_t>(spec.arguments.size());
   message.environment_count = static_cast<std::uint32_t>(spec.environment.size());
   TRY(put_strings(spec.arguments, spec.environment, message.strings));

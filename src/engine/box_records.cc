@@ -21,9 +21,15 @@ std::string wall_state(const pool::Row& row, const std::vector<std::string>& wai
 
 }  // namespace
 
-std::vector<std::string> waived_walls(const box::Weakenings& asked, const frame::Hello& host) {
+std::vector<std::string> waived_walls(const box::Weakenings& asked, const frame::Hello& host,
+                                      std::uint64_t walls_off) {
   std::vector<std::string> waived;
   const auto waive = [&](Wall wall) { waived.emplace_back(frame::wall_name(wall)); };
+  for (unsigned i = 0; i < static_cast<unsigned>(Wall::kCount); ++i) {
+    if ((walls_off >> i & 1U) != 0) waive(static_cast<Wall>(i));
+  }
+  if ((walls_off & frame::wall_bit(Wall::kMinimalDev)) != 0)
+    waive(Wall::kOwnDevices);  // of a /dev it has not
   if (host.by_root == 0) waive(Wall::kOwnDevices);
   if (host.by_root == 0 && asked.single_id) {
     waive(Wall::kNestIds);

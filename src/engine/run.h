@@ -24,8 +24,9 @@ struct Image {
 };
 
 struct Paths {
-  std::string warden;      // casemate-warden
-  std::string guest_tree;  // share/casemate/guest: layered over every image
+  std::string warden;               // casemate-warden
+  std::string guest_tree;           // share/casemate/guest: layered over every image
+  bool walls_off_in_slots = false;  // test builds, whose guest tree has hooks
 };
 
 // What a caller may want while the run goes on. Each may be empty.

@@ -26,7 +26,7 @@ std::string class_key(const Request& request, const Image& image) {
   for (const std::uint64_t part :
        {limits.memory.count, std::uint64_t{limits.cpus_milli}, limits.disk.count, limits.inodes,
         limits.file_size.count, std::uint64_t{limits.pids}, std::uint64_t{limits.open_files},
-        std::uint64_t{request.weakenings.no_cgroup}})
+        std::uint64_t{request.weakenings.no_cgroup}, request.walls_off})
     key += std::to_string(part) + " ";
   return key;
 }
@@ -53,7 +53,7 @@ Result<Slots> Slots::make(const pool::PoolConfig& config, box::WardenClient& war
 
 Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& image, const Paths& paths,
                                          const frame::Hello& host) {
-  if (request.walls_off != 0 || request.fail_stage != 0)
+  if (request.fail_stage != 0 || (request.walls_off != 0 && !paths.walls_off_in_slots))
     return fail(ErrorCode::kDenied, "a box with a wall off is made for its run");
   if (request.weakenings.single_id && host.by_root == 0)
     return fail(ErrorCode::kDenied, "boxes that share one user id are made one by one");
@@ -62,16 +62,18 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
   pool::SlotClass slot_class;
   slot_class.key = class_key(request, image);
   slot_class.image = image.digest;
+  if (request.walls_off != 0) slot_class.image += " walls off: " + std::to_string(request.walls_off);
   slot_class.preload = pool::preload_for(request.program);
-  slot_class.waived = waived_walls(request.weakenings, host);
+  slot_class.waived = waived_walls(request.weakenings, host, request.walls_off);
   if (!trees_.contains(slot_class.image)) {
     if (!has_python(image.rootfs)) return fail(ErrorCode::kDenied, kNoPython);
     Trees trees;
+    trees.walls_off = request.walls_off;
     trees.image = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
     trees.guest = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
     trees_.emplace(slot_class.image, std::move(trees));
   }
-  limits_.try_emplace(slot_class.key, request.limits);
+  made_as_.try_emplace(slot_class.key, MadeAs{request.limits, request.walls_off});
   return slot_class;
 }
 
@@ -105,8 +107,8 @@ Slots::Taken Slots::take(const pool::SlotClass& slot_class, Instant now) {
 std::size_t Slots::parked(const pool::SlotClass& slot_class, bool warm_too) const {
   std::size_t count = 0;
   for (const auto& [id, slot] : pool_.slots()) {
-    if ((slot.state == pool::SlotState::kHot || (warm_too && slot.parked())) && slot.of.key == slot_class.key &&
-        slot.of.preload == slot_class.preload)
+    if ((slot.state == pool::SlotState::kHot || (warm_too && slot.parked())) &&
+        slot.of.key == slot_class.key && slot.of.preload == slot_class.preload)
       ++count;
   }
   return count;
@@ -208,6 +210,7 @@ Result<void> Slots::start_nest(const pool::StartNest& action) {
   spec.arguments = zygote_command(pool::preload_name(action.preload));
   spec.environment = box_environment({});
   const Trees& trees = trees_.at(action.image);
+  spec.walls_off = trees.walls_off;
   return warden_->make_nest(id, spec, trees.image.get(), trees.guest.get());
 }
 
@@ -228,7 +231,8 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   spec.nest = nest->first;
   spec.rehearse = action.level == pool::Level::kHot;
   made.level = action.level;
-  spec.limits = limits_.at(action.class_key);
+  spec.limits = made_as_.at(action.class_key).limits;
+  spec.walls_off = made_as_.at(action.class_key).walls_off;
   spec.arguments = python_command();
   made.out = std::move(out.first);
   made.err = std::move(err.first);

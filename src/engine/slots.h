@@ -92,6 +92,11 @@ class Slots {
  private:
   struct Trees {
     sys::Fd image, guest;
+    std::uint64_t walls_off = 0;  // test builds only, as below
+  };
+  struct MadeAs {
+    box::Limits limits;
+    std::uint64_t walls_off = 0;
   };
   struct Made {  // what we hold of a slot
     pool::SlotId slot;
@@ -120,7 +125,7 @@ class Slots {
   std::uint64_t* next_box_;
   BoxRecords* records_;
   std::map<std::string, Trees> trees_;                    // by SlotClass::image
-  std::map<std::string, box::Limits> limits_;             // by SlotClass::key
+  std::map<std::string, MadeAs> made_as_;                 // by SlotClass::key
   std::map<std::uint64_t, Made> slots_;                   // by the warden's number
   std::map<std::uint64_t, pool::NestId> nests_;           // likewise
   std::deque<std::pair<std::string, Verdict>> verdicts_;  // by volume, oldest first

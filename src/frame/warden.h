@@ -92,7 +92,7 @@ struct MakeBox {
   std::uint32_t fail_stage = 0;         // test builds only: this stage fails
   std::uint32_t rehearse = 0;           // of a box in a nest: before it parks, the guest rehearses
   std::uint32_t zero = 0;
-  std::uint64_t walls_off = 0;          // test builds only
+  std::uint64_t walls_off = 0;  // test builds only
   std::array<char, kStringsSize> strings{};
 };
 
@@ -101,6 +101,7 @@ struct MakeNest {
   WardenHeader header{kWardenMagic, WardenType::kMakeNest, 0};
   std::uint64_t memory_max_bytes = 0;  // of the zygote and what it keeps
   std::uint64_t ready_max_ms = 0;      // then it has failed
+  std::uint64_t walls_off = 0;         // test builds only
   std::uint32_t argument_count = 0;
   std::uint32_t environment_count = 0;
   std::array<char, kStringsSize> strings{};

@@ -112,7 +112,11 @@ bool Box::on_nest(NestEvent& event) {
       on_guest_link();  // what it said before it ended
       if (!guest_parked_) fail_making(Stage::kExec, ECHILD);
       on_main_ended(message.wait_status, cell_.groups.members() > 1);
-      cell_.kill();  // the end of the program is the end of its tree
+      if (kTestBuild && (spec_.walls_off & frame::wall_bit(Wall::kKillTree)) != 0) {
+        cell_.link.reset();  // its init is to wait for the others
+      } else {
+        cell_.kill();  // the end of the program is the end of its tree
+      }
       return true;
     default: return false;
   }

@@ -29,6 +29,7 @@ frame::MakeBox as_box(const frame::MakeNest& spec) {
   box.cpus_milli = kNestCpusMilli;
   box.pids_max = kNestPidsMax;
   box.open_files_max = 1024;
+  box.walls_off = spec.walls_off;
   box.argument_count = spec.argument_count;
   box.environment_count = spec.environment_count;
   box.strings = spec.strings;
@@ -89,7 +90,7 @@ std::unique_ptr<Nest> Nest::make(const Host& host, const frame::MakeNest& spec, 
   steps.run(Stage::kClone, [&] { return nest->cell_.clone_init(plan, trees); });
   child_end.reset();
   zygote_end.reset();
-  if (steps.ok()) nest->cell_.map_ids(host.ids, steps);
+  if (steps.ok()) nest->cell_.map_ids(nest_ids(host, plan), steps);
   if (steps.ok()) return nest;
   failure.gone = nest->destroy(Deadline::in(milliseconds{5000}));
   return nullptr;
