@@ -12,7 +12,12 @@ Result<engine::Paths> find_parts(const char* warden_name) {
   const std::string directory = self.substr(0, self.rfind('/'));
   engine::Paths paths;
   paths.warden = directory + "/" + warden_name;
+#ifdef CASEMATE_TEST_HOOKS
+  paths.guest_tree = directory + "/../share/casemate/guest_test_hooks";
+  paths.walls_off_in_slots = true;
+#else
   paths.guest_tree = directory + "/../share/casemate/guest";
+#endif
   for (const std::string& path : {paths.warden, paths.guest_tree}) {
     if (::access(path.c_str(), F_OK) != 0) {
       return fail(ErrorCode::kUnavailable,

@@ -8,7 +8,8 @@
 
 namespace casemate {
 
-// DIR/casemate-warden and DIR/../share/casemate/guest, DIR being where this program is.
+// DIR/casemate-warden and DIR/../share/casemate/guest, DIR being where this program is. In a test build the
+// guest tree is guest_test_hooks.
 // Errors: unavailable (a part is missing: the message names it).
 Result<engine::Paths> find_parts(const char* warden_name);
 

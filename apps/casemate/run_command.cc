@@ -22,6 +22,7 @@
 #include "inputs.h"
 #include "json/utf8.h"
 #include "options.h"
+#include "record_store.h"
 #include "run_output.h"
 
 namespace casemate {
@@ -52,11 +53,14 @@ struct Options {
   std::optional<std::string> stdin_file;
   std::string repeat = "1";
   std::string start = "auto";
+  bool record = false;
+  std::string records;
   bool json = false;
   bool quiet = false;
 #ifdef CASEMATE_TEST_HOOKS
   std::string walls_off = "0";
   std::string fail_stage = "0";
+  std::string pool_memory = "1GiB";
 #endif
 };
 
@@ -116,6 +120,9 @@ Command command_of(Options& options) {
            &options.repeat},
           {"--start", "HOW", "auto (the quickest for one run), hot (wait for a box that waits) or cold",
            &options.start},
+          {"--record", nullptr,
+           "show the birth and death record of each run's box; with --json in its document", &options.record},
+          {"--records", "FILE", "keep records in FILE instead of the usual one", &options.records},
           {"--json", nullptr, "one JSON document on standard output, after the proof of teardown",
            &options.json},
           {"--quiet", nullptr, "nothing but the program's own output", &options.quiet},
@@ -124,6 +131,7 @@ Command command_of(Options& options) {
       &options.arguments};
 #ifdef CASEMATE_TEST_HOOKS
   command.options.push_back({"--test-walls-off", "BITS", "bits of frame::Wall", &options.walls_off});
+  command.options.push_back({"--test-pool-memory", "SIZE", "what slots may cost", &options.pool_memory});
   command.options.push_back({"--test-fail-stage", "N", "number of a jail::Stage", &options.fail_stage});
 #endif
   return command;
@@ -258,14 +266,26 @@ Result<engine::Products> open_products(const Options& options, int number) {
   return engine::Products::open({directory, named, gib(1)});
 }
 
+// Adds what is known by now to the records that are kept. A run does not fail for it.
+void store_records(engine::Engine& engine, RecordStore& store, const Options& options) {
+  const auto stored = store.add(engine.take_records());
+  if (stored || (!options.record && (options.json || options.quiet))) return;
+  std::fprintf(stderr, "casemate run: ignoring that a record could not be kept: %s\n",
+               json::escape_control(stored.error().message).c_str());
+}
+
 // Each time in a fresh box, which is taken from a slot when one is ready. Ends with the first run that was
 // cancelled or that this host could not make; the exit code is the first that is not 0.
 int run_again_and_again(const engine::Request& request, const Options& options, int repeat,
                         engine::Engine& engine, const engine::Image& image, RunOutput& output,
-                        const engine::Hooks& hooks) {
+                        RecordStore& store, const engine::Hooks& hooks) {
   if (options.start != "cold") {
     const std::size_t hot = repeat == 1 ? 1 : kHotSlots;
-    if (auto done = engine.use_slots(pool::PoolConfig{}, hot); !done) return usage_error(done.error());
+    pool::PoolConfig config;
+#ifdef CASEMATE_TEST_HOOKS
+    if (const auto memory = parse_bytes(options.pool_memory)) config.memory_budget = *memory;
+#endif
+    if (auto done = engine.use_slots(config, hot); !done) return usage_error(done.error());
   }
   int exit_code = 0;
   int starts[3] = {};
@@ -278,11 +298,15 @@ int run_again_and_again(const engine::Request& request, const Options& options, 
     engine.settle(result, Deadline::in(kSettleTime));
     ++starts[static_cast<int>(result.timing.start.value_or(outcome::Start::kCold))];
     const outcome::Status status = result.ending.status;
-    const int code = output.finish(result);
+    const int code = output.finish(std::move(result));
+    store_records(engine, store, options);
     if (exit_code == 0) exit_code = code;
     if (status == outcome::Status::kCancelled || status == outcome::Status::kUnavailable) break;
   }
-  if (!options.quiet && !options.json && repeat > 1) {
+  engine.close(Deadline::in(kSettleTime));
+  store_records(engine, store, options);
+  const bool not_hot = starts[static_cast<int>(outcome::Start::kHot)] == 0;
+  if (!options.quiet && !options.json && (repeat > 1 || not_hot)) {
     const auto count = [&](outcome::Start start) { return starts[static_cast<int>(start)]; };
     const std::string& why = engine.cold_reason();
     std::fprintf(stderr, "casemate run: %d hot, %d warm, %d cold%s\n", count(outcome::Start::kHot),
@@ -293,7 +317,8 @@ int run_again_and_again(const engine::Request& request, const Options& options, 
 }
 
 int run_request(const engine::Request& request, const Options& options, int repeat) {
-  RunOutput output({options.json, options.quiet});
+  RunOutput output({options.json, options.quiet, options.record});
+  RecordStore store(options.records);
   if (const auto refusal = engine::floor_refusal(request)) {
     return output.finish(engine::refused_outcome(request, outcome::Reason::kIsolationUnavailable, *refusal));
   }
@@ -329,8 +354,11 @@ int run_request(const engine::Request& request, const Options& options, int repe
   output.stop_at(cancel);
   hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
   const engine::Image in{image->digest, image->rootfs()};
-  if (repeat == 1 && options.start != "hot") return output.finish(engine->run(request, in, *products, hooks));
-  return run_again_and_again(request, options, repeat, *engine, in, output, hooks);
+  if (repeat > 1 || options.start == "hot")
+    return run_again_and_again(request, options, repeat, *engine, in, output, store, hooks);
+  const int code = output.finish(engine->run(request, in, *products, hooks));
+  store_records(*engine, store, options);
+  return code;
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ void RunOutput::summary(const Outcome& outcome) const {
   (void)write_out(STDERR_FILENO, text);
 }
 
-int RunOutput::finish(const Outcome& outcome) {
+int RunOutput::finish(Outcome outcome) {
   for (Side& side : sides_) {
     if (!side.terminal) continue;
     std::string text;
@@ -148,6 +148,7 @@ int RunOutput::finish(const Outcome& outcome) {
     side.escaper.finish(shown);
     (void)write_out(side.fd, shown);
   }
+  if (!options_.record) outcome.record.reset();
   if (options_.json) {
     if (!write_out(STDOUT_FILENO, outcome::write_json(outcome) + "\n")) {
       const std::string why = std::strerror(errno);
@@ -158,6 +159,11 @@ int RunOutput::finish(const Outcome& outcome) {
   } else if (!options_.quiet || outcome.ending.status == Status::kRefused ||
              outcome.ending.status == Status::kUnavailable) {
     summary(outcome);
+  }
+  if (options_.record && !options_.json) {
+    (void)write_out(STDERR_FILENO, outcome.record
+                                       ? json::escape_control(outcome::record_text(*outcome.record))
+                                       : "casemate: no box was made, so there is no record\n");
   }
   return outcome::exit_code(outcome);
 }

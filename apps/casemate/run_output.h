@@ -18,6 +18,7 @@ class RunOutput {
   struct Options {
     bool json = false;
     bool quiet = false;
+    bool record = false;  // the box's record, too
   };
   explicit RunOutput(Options options);
 
@@ -27,7 +28,7 @@ class RunOutput {
   // Output while the program runs: exact bytes, but on a terminal without what could drive it.
   void live(outcome::Stream stream, std::string_view bytes);
   // The end. Answers the exit code.
-  int finish(const outcome::Outcome& outcome);
+  int finish(outcome::Outcome outcome);
 
  private:
   void summary(const outcome::Outcome& outcome) const;

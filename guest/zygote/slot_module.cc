@@ -7,7 +7,8 @@
 // code as the guest of a box that is made at once, and returns to Python. The fork is glibc's, so that the
 // C library of the guest knows its thread's number and runs the handlers for it.
 //
-// Built for the limited API of Python 3.9, so that one file serves every image.
+// Built for the limited API of Python 3.9, so that one file serves every image; and a second time, under
+// another name, with the hooks of test builds, which only the guest tree of casemate-test has.
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x03090000
 #include <Python.h>
@@ -20,6 +21,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "jail/child.h"
@@ -39,16 +41,26 @@ constexpr std::size_t kSmallMax = 512;
 constexpr std::size_t kTouchedOfEach = 8;
 int guest_link = -1;  // of a guest, until it is parked
 
+// The namespaces that a slot's init has and a zygote has not: in test builds not all.
+int slot_namespaces(const Plan& plan) {
+  int flags = CLONE_NEWNS;
+  if (wall_on(plan, Wall::kPidNs)) flags |= CLONE_NEWPID;
+  if (wall_on(plan, Wall::kNetNs)) flags |= CLONE_NEWNET;
+  if (wall_on(plan, Wall::kIpcNs)) flags |= CLONE_NEWIPC;
+  if (wall_on(plan, Wall::kUtsNs)) flags |= CLONE_NEWUTS;
+  if (wall_on(plan, Wall::kCgroupNs)) flags |= CLONE_NEWCGROUP;
+  return flags;
+}
+
 // Enters the slot and forks the guest there. In the guest returns 0; in the zygote 1, or -1 when the guest
 // could not be made, which the warden has been told.
-int fork_into(const SlotRequest& request, int link, int init) {
-  const int flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+int fork_into(const SlotRequest& request, const int namespaces, int link, int init) {
   const pid_t between = ::vfork();
   if (between == 0) {
     LinkMessage message;
     message.kind = LinkMessage::Kind::kForked;
     message.token = request.token;
-    if (::setns(init, flags) < 0) {
+    if (::setns(init, namespaces) < 0) {
       message.errno_value = errno;
       send_link(link, message);
       ::_exit(0);
@@ -100,7 +112,7 @@ PyObject* serve(PyObject*, PyObject* argument) {
     plan.control_fd = fds.fds[5];
     for (std::size_t i = 0; i < plan.task_file_count; ++i) plan.task_files[i] = fds.fds[6 + i];
     PyOS_BeforeFork();
-    const int done = fork_into(request, static_cast<int>(link), fds.fds[0]);
+    const int done = fork_into(request, slot_namespaces(plan), static_cast<int>(link), fds.fds[0]);
     if (done == 0) {
       guest_link = plan.link;
       become_slot_guest(plan);
@@ -115,6 +127,8 @@ PyObject* serve(PyObject*, PyObject* argument) {
 PyObject* ready(PyObject*, PyObject* argument) {
   const long link = PyLong_AsLong(argument);
   if (link < 0) return nullptr;
+  // stops: what an import printed from being written by a slot, whose output is a run's
+  (void)std::fflush(nullptr);
   LinkMessage message;
   message.kind = LinkMessage::Kind::kZygoteReady;
   send_link(static_cast<int>(link), message);
@@ -165,11 +179,17 @@ PyMethodDef methods[] = {
     {"touch", touch, METH_NOARGS, "Makes the pages that are written to first this process's own."},
     {nullptr, nullptr, 0, nullptr},
 };
-PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_casemate_slot", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+#ifdef CASEMATE_TEST_HOOKS
+constexpr const char* kName = "_casemate_slot_test_hooks";
+#define CASEMATE_SLOT_INIT PyInit__casemate_slot_test_hooks
+#else
+constexpr const char* kName = "_casemate_slot";
+#define CASEMATE_SLOT_INIT PyInit__casemate_slot
+#endif
+PyModuleDef module = {PyModuleDef_HEAD_INIT, kName, nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) PyObject* PyInit__casemate_slot() {
+extern "C" __attribute__((visibility("default"))) PyObject* CASEMATE_SLOT_INIT() {
   return PyModule_Create(&module);
 }

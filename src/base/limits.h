@@ -49,6 +49,8 @@ inline constexpr std::size_t kPoolSlotsMax = 2048;
 inline constexpr std::size_t kPoolTargetMax = 1024;
 // Birth and death records kept for printing; the oldest goes first.
 inline constexpr std::size_t kPoolRecordsMax = 256;
+// Records that an engine keeps until they are taken.
+inline constexpr std::size_t kBoxRecordsMax = 256;
 inline constexpr std::size_t kPoolRowsMax = 64;  // of one record
 inline constexpr std::size_t kPoolReasonMax = 512;
 inline constexpr std::size_t kPoolKeyMax = 1024;

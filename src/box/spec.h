@@ -48,6 +48,7 @@ struct NestSpec {
   milliseconds ready_max{30'000};  // then it has failed
   std::vector<std::string> arguments;
   std::vector<std::string> environment;
+  std::uint64_t walls_off = 0;  // test builds only
 };
 
 struct BoxSpec {

@@ -161,6 +161,7 @@ Result<void> WardenClient::make_nest(std::uint64_t nest, const NestSpec& spec, i
   message.header.box = nest;
   message.memory_max_bytes = spec.memory.count;
   message.ready_max_ms = static_cast<std::uint64_t>(spec.ready_max.count());
+  message.walls_off = spec.walls_off;
   message.argument_count = static_cast<std::uint32_t>(spec.arguments.size());
   message.environment_count = static_cast<std::uint32_t>(spec.environment.size());
   TRY(put_strings(spec.arguments, spec.environment, message.strings));
@@ -205,7 +206,8 @@ Result<WardenEvent> WardenClient::event_of(sys::Message& message) {
       sys::Fd timer = std::move(message.fds.front());
       message.fds.erase(message.fds.begin());
       UsageFiles usage = TRY(UsageFiles::from(parked, std::move(message.fds)));
-      return WardenEvent(Parked{parked.header, parked.walls_on, std::move(timer), std::move(usage)});
+      return WardenEvent(Parked{parked.header, parked.walls_on, parked.setup_us, parked.outside_id,
+                                std::move(timer), std::move(usage)});
     }
     case WardenType::kNestReady: return as(frame::NestReady{});
     case WardenType::kNestEnded: return as(frame::NestEnded{});

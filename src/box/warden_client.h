@@ -31,6 +31,8 @@ struct BoxEnds {
 struct Parked {
   frame::WardenHeader header;
   std::uint64_t walls_on = 0;
+  std::uint64_t setup_us = 0;
+  std::uint64_t outside_id = 0;
   sys::Fd wall_timer;  // to be set before the program is sent
   UsageFiles usage;
 };

@@ -1,5 +1,7 @@
 #include "engine/box_command.h"
 
+#include "sys/beneath.h"
+
 namespace casemate::engine {
 
 std::vector<std::string> box_environment(const box::Limits& limits) {
@@ -18,6 +20,8 @@ std::vector<std::string> box_environment(const box::Limits& limits) {
           "PYTHONDONTWRITEBYTECODE=1",
           "CASEMATE_MEMORY_BYTES=" + std::to_string(limits.memory.count)};
 }
+
+bool has_python(const std::string& rootfs) { return sys::has_program(rootfs, "usr/bin/python3"); }
 
 // Isolated mode (-I) and no bytecode (-B), as guest/python/casemate/_runner.py says.
 std::vector<std::string> python_command() {

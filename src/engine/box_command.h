@@ -14,6 +14,11 @@ std::vector<std::string> box_environment(const box::Limits& limits);
 // The zygote of a preload set ("bare", "numpy", "pandas"): descriptor 3 is its link.
 std::vector<std::string> zygote_command(const char* preload);
 
+// Whether a box of this image has the interpreter that these commands name. What kNoPython says otherwise.
+bool has_python(const std::string& rootfs);
+inline constexpr const char* kNoPython =
+    "the image has no Python: /usr/bin/python3 is not in it, or leads nowhere";
+
 // The Python runner: argv, with a path in the image first.
 std::vector<std::string> python_command();
 

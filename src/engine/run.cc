@@ -13,6 +13,7 @@
 
 #include "crypto/random.h"
 #include "crypto/sha256.h"
+#include "engine/box_command.h"
 #include "engine/live_run.h"
 #include "outcome/decide.h"
 #include "outcome/report.h"
@@ -115,7 +116,7 @@ Result<void> Engine::use_slots(const pool::PoolConfig& config, std::size_t hot) 
                                            " open files, and this process may have " + std::to_string(files) +
                                            ": raise the hard limit (ulimit -Hn, LimitNOFILE=)");
   }
-  slots_.emplace(TRY(Slots::make(config, *warden_, *next_box_)));
+  slots_.emplace(TRY(Slots::make(config, *warden_, *next_box_, *records_)));
   hot_ = hot;
   return {};
 }
@@ -140,11 +141,18 @@ Result<void> Engine::wait_for_slots(const Request& request, const Image& image, 
     TRY(slots_->read_events());
     if (!enough()) slots_->lacks(slot_class, now());
   }
-  TRY(slots_->pump(enough, deadline));
+  std::optional<std::string> hopeless;
+  const auto decided = [&] {
+    if (enough()) return true;
+    hopeless = slots_->hopeless(slot_class, now());
+    return hopeless.has_value();
+  };
+  TRY(slots_->pump(decided, deadline));
   if (enough()) return {};
+  if (hopeless) return fail(ErrorCode::kUnavailable, *hopeless);
   const Slots::Taken taken = slots_->take(slot_class, now());
   const std::string& why = taken.reason;
-  if (taken.lease) slots_->ended(taken.lease->slot, now());
+  if (taken.lease) slots_->ended(taken.lease->slot, "", now());
   return fail(ErrorCode::kDeadline, "no slot is ready in time" + (why.empty() ? "" : ": " + why));
 }
 
@@ -158,6 +166,49 @@ void Engine::settle(Outcome& result, Deadline deadline) {
   result.teardown =
       gone && gone->destroyed ? outcome::TeardownVerdict::kDestroyed : outcome::TeardownVerdict::kQuarantined;
   if (gone) result.usage.minor_faults = gone->minor_faults;
+  if (const outcome::BoxRecord* record = records_->find(result.volume.id)) result.record = *record;
+}
+
+void Engine::close(Deadline deadline) {
+  if (slots_) slots_->close(deadline);
+  slots_.reset();
+}
+
+// No pool keeps a record of such a box.
+void Engine::record_cold(const Run& live, Outcome& result, const Over& over) {
+  pool::SlotRecord record;
+  // An init that said so is not enough: the guest's own steps can fail after it.
+  const frame::BoxStarted* started = over.whole && live.run.started() ? &*live.run.started() : nullptr;
+  record.birth.asked_at = live.asked_at;
+  BoxFacts facts{result.sandbox_id,
+                 result.run_id,
+                 result.image_digest,
+                 result.volume.id,
+                 slots_ ? cold_reason_ : "no slots are kept",
+                 {},
+                 {},
+                 {},
+                 {}};
+  if (started) {
+    record.birth = birth_of(result.volume.id, started->walls_on);
+    record.birth.asked_at = live.asked_at;
+    record.birth.ready_at = live.run.started_at();
+    facts.outside_id = started->outside_id;
+    facts.setup_us = started->setup_us;
+  }
+  if (hello_) facts.waived = waived_walls(live.request.weakenings, *hello_);
+  record.death.why = over.failure.empty() ? "its run is over" : over.failure;
+  record.death.over_at = over.at;
+  if (over.gone) {
+    record.death.rows = pool::death_rows(proof_of(*over.gone));
+    record.death.ended_at = now();
+    facts.teardown_us = over.gone->teardown_us;
+    if (over.gone->destroyed == 0) record.death.ended_as = pool::SlotState::kQuarantined;
+    if (const pool::Row* row = pool::first_unproven(record.death.rows, {}))
+      record.death.quarantined_for = pool::unproven_reason(*row);
+  }
+  result.record = box_record(record, std::move(facts), now());
+  records_->add(*result.record);
 }
 
 // A slot for the request, if there is one; else cold_reason() says why.
@@ -200,7 +251,13 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   Outcome result = new_outcome(request);
   result.image_digest = image.digest;
   result.volume.id = lease ? run.lease().volume : "vol_" + crypto::random_hex(8);
-  result.sandbox_id = "box_" + crypto::random_hex(8);
+  result.sandbox_id = lease ? run.lease().name : "box_" + crypto::random_hex(8);
+  const auto refuse = [&](Reason reason, const std::string& message) {
+    Outcome refused = refused_outcome(request, reason, message);
+    refused.image_digest = image.digest;
+    return refused;
+  };
+  if (!lease && !has_python(image.rootfs)) return refuse(Reason::kImageUnavailable, kNoPython);
   if (lease) {
     result.timing.start =
         run.lease().level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
@@ -209,11 +266,8 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     started = run.start(paths_, image);
     const auto hello = host();
     if (hello && !known && warden_->started_again()) started = run.start(paths_, image);
-    if (!hello && hello.error().code == ErrorCode::kDenied) {
-      Outcome refused = refused_outcome(request, Reason::kIsolationUnavailable, hello.error().message);
-      refused.image_digest = image.digest;
-      return refused;
-    }
+    if (!hello && hello.error().code == ErrorCode::kDenied)
+      return refuse(Reason::kIsolationUnavailable, hello.error().message);
     if (!hello) {
       result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
       started = tl::unexpected<Error>(hello.error());
@@ -230,7 +284,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   const Request& request = live.request;
   LiveRun& run = live.run;
   const auto finish = [&](const outcome::Observed& observed) {
-    if (live.slot) slots_->ended(*live.slot, now());
+    if (live.slot) slots_->ended(*live.slot, result.run_id, now());
     // The slot's end and its successor come after the answer: settle() begins them.
     if (slots_ && !live.slot) slots_->act(now());
     if (result.program_sha256.empty()) result.program_sha256 = crypto::sha256_hex(request.program);
@@ -241,12 +295,22 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
     return std::move(result);
   };
   if (slots_ && !live.slot) slots_->act(now());
-  if (!started) return finish(lost(request, frame::EndCause::kSetupFailed, started.error().message));
+  if (!started) {
+    // A warden that is gone shows nothing; otherwise no box was asked for.
+    const bool shown = started.error().code != ErrorCode::kUnavailable;
+    if (!live.slot)
+      result.teardown = shown ? outcome::TeardownVerdict::kDestroyed : outcome::TeardownVerdict::kQuarantined;
+    return finish(lost(request, frame::EndCause::kSetupFailed, started.error().message));
+  }
   // Here, since the box is being made, or runs, meanwhile.
   result.program_sha256 = crypto::sha256_hex(request.program);
   if (auto watched = run.watch(); !watched) {
     run.drain();
     take_output(run, result);
+    if (!live.slot) {
+      result.teardown = outcome::TeardownVerdict::kQuarantined;
+      record_cold(live, result, {watched.error().message, true, now(), std::nullopt});
+    }
     return finish(lost(request, frame::EndCause::kLost, watched.error().message));
   }
 
@@ -268,10 +332,13 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
       result, observed);
   const Instant collected_at = now();
   if (!live.slot) {
-    const auto gone = warden_->destroy_box(live.box, Deadline::in(kAnswerTime));
+    std::optional<frame::BoxGone> gone;
+    if (const auto said = warden_->destroy_box(live.box, Deadline::in(kAnswerTime))) gone = *said;
     result.teardown = gone && gone->destroyed != 0 ? outcome::TeardownVerdict::kDestroyed
                                                    : outcome::TeardownVerdict::kQuarantined;
     if (run.started()) result.timing.start = outcome::Start::kCold;
+    const bool whole = ended.cause != frame::EndCause::kSetupFailed;
+    record_cold(live, result, {observed.failure, whole, ended_at, gone});
   }
   result.timing.checkout_ms = ms_between(live.asked_at, run.started() ? run.started_at() : ended_at);
   result.timing.execution_ms = ended.wall_us / 1000;

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "box/warden_client.h"
+#include "engine/box_records.h"
 #include "engine/products.h"
 #include "engine/request.h"
 #include "engine/slots.h"
@@ -23,8 +24,9 @@ struct Image {
 };
 
 struct Paths {
-  std::string warden;      // casemate-warden
-  std::string guest_tree;  // share/casemate/guest: layered over every image
+  std::string warden;               // casemate-warden
+  std::string guest_tree;           // share/casemate/guest: layered over every image
+  bool walls_off_in_slots = false;  // test builds, whose guest tree has hooks
 };
 
 // What a caller may want while the run goes on. Each may be empty.
@@ -63,8 +65,14 @@ class Engine {
   // Waits until there are so many slots for such a request, hot or not. Errors: as prepare().
   Result<void> await_slots(const Request& request, const Image& image, std::size_t count, Deadline deadline);
   // Begins what the pool wants done after a run (the end of its slot, the making of others), waits for the
-  // proof of the run's teardown and writes it into the outcome. To be called after each run in a slot.
+  // proof of the run's teardown and writes it, with the record of the box, into the outcome. To be called
+  // after each run in a slot.
   void settle(outcome::Outcome& result, Deadline deadline);
+  // Ends the slots that are left and waits for the proofs, for their records. Runs after it are cold.
+  void close(Deadline deadline);
+  // The records of all boxes whose end is known, with a run or without, since the last call; of the last
+  // kBoxRecordsMax.
+  std::vector<outcome::BoxRecord> take_records() { return records_->take(); }
   // Why the last run that was cold had no slot, in one line; empty when slots are not in use.
   const std::string& cold_reason() const { return cold_reason_; }
 
@@ -85,12 +93,21 @@ class Engine {
                               Deadline deadline);
   std::optional<Lease> take_slot(const Request& request, const Image& image);
   outcome::Outcome follow(Run& live, Result<void> started, outcome::Outcome result);
+  // How a box that was made for its run was over.
+  struct Over {
+    std::string failure;  // ours; empty: its run is over
+    bool whole = false;   // it was, before
+    Instant at;
+    std::optional<frame::BoxGone> gone;  // what the warden showed, if it said anything
+  };
+  void record_cold(const Run& live, outcome::Outcome& result, const Over& over);
 
   Paths paths_;
   std::optional<frame::Hello> hello_;
   // On the heap: the slots refer to it, and the engine moves.
   std::unique_ptr<box::WardenClient> warden_;
   std::unique_ptr<std::uint64_t> next_box_ = std::make_unique<std::uint64_t>(1);
+  std::unique_ptr<BoxRecords> records_ = std::make_unique<BoxRecords>();
   std::optional<Slots> slots_;
   std::size_t hot_ = 0;
   std::string cold_reason_;

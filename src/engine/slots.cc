@@ -9,7 +9,6 @@
 #include "crypto/random.h"
 #include "engine/box_command.h"
 #include "engine/run.h"
-#include "frame/walls.h"
 #include "pool/imports.h"
 
 namespace casemate::engine {
@@ -27,27 +26,9 @@ std::string class_key(const Request& request, const Image& image) {
   for (const std::uint64_t part :
        {limits.memory.count, std::uint64_t{limits.cpus_milli}, limits.disk.count, limits.inodes,
         limits.file_size.count, std::uint64_t{limits.pids}, std::uint64_t{limits.open_files},
-        std::uint64_t{request.weakenings.no_cgroup}})
+        std::uint64_t{request.weakenings.no_cgroup}, request.walls_off})
     key += std::to_string(part) + " ";
   return key;
-}
-
-pool::BirthRecord birth_of(const std::string& volume, std::uint64_t walls_on) {
-  pool::BirthRecord birth;
-  birth.volume = volume;
-  for (unsigned i = 0; i < static_cast<unsigned>(frame::Wall::kCount); ++i) {
-    const auto wall = static_cast<frame::Wall>(i);
-    const bool on = (walls_on & frame::wall_bit(wall)) != 0;
-    birth.rows.push_back({frame::wall_name(wall), on ? pool::RowState::kOn : pool::RowState::kOff, ""});
-  }
-  return birth;
-}
-
-pool::DeathProof proof_of(const frame::BoxGone& gone) {
-  const auto row = [](std::uint32_t shown) {
-    return shown != 0 ? pool::RowState::kOn : pool::RowState::kOff;
-  };
-  return {row(gone.init_reaped), row(gone.groups_empty), row(gone.groups_removed), row(gone.layer_released)};
 }
 
 // The header of an event; 0 when it is about nothing.
@@ -65,14 +46,14 @@ std::uint64_t subject_of(const box::WardenEvent& event) {
 
 }  // namespace
 
-Result<Slots> Slots::make(const pool::PoolConfig& config, box::WardenClient& warden,
-                          std::uint64_t& next_box) {
-  return Slots(TRY(pool::Pool::make(config)), warden, next_box);
+Result<Slots> Slots::make(const pool::PoolConfig& config, box::WardenClient& warden, std::uint64_t& next_box,
+                          BoxRecords& records) {
+  return Slots(TRY(pool::Pool::make(config)), warden, next_box, records);
 }
 
 Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& image, const Paths& paths,
                                          const frame::Hello& host) {
-  if (request.walls_off != 0 || request.fail_stage != 0)
+  if (request.fail_stage != 0 || (request.walls_off != 0 && !paths.walls_off_in_slots))
     return fail(ErrorCode::kDenied, "a box with a wall off is made for its run");
   if (request.weakenings.single_id && host.by_root == 0)
     return fail(ErrorCode::kDenied, "boxes that share one user id are made one by one");
@@ -81,20 +62,18 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
   pool::SlotClass slot_class;
   slot_class.key = class_key(request, image);
   slot_class.image = image.digest;
+  if (request.walls_off != 0) slot_class.image += " walls off: " + std::to_string(request.walls_off);
   slot_class.preload = pool::preload_for(request.program);
-  if (host.by_root == 0) slot_class.waived.emplace_back(frame::wall_name(frame::Wall::kOwnDevices));
-  if (request.weakenings.no_cgroup) {
-    for (const frame::Wall wall :
-         {frame::Wall::kMemoryLimit, frame::Wall::kPidsLimit, frame::Wall::kCpuShare, frame::Wall::kCpuTime})
-      slot_class.waived.emplace_back(frame::wall_name(wall));
-  }
+  slot_class.waived = waived_walls(request.weakenings, host, request.walls_off);
   if (!trees_.contains(slot_class.image)) {
+    if (!has_python(image.rootfs)) return fail(ErrorCode::kDenied, kNoPython);
     Trees trees;
+    trees.walls_off = request.walls_off;
     trees.image = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
     trees.guest = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
     trees_.emplace(slot_class.image, std::move(trees));
   }
-  limits_.try_emplace(slot_class.key, request.limits);
+  made_as_.try_emplace(slot_class.key, MadeAs{request.limits, request.walls_off});
   return slot_class;
 }
 
@@ -114,6 +93,7 @@ Slots::Taken Slots::take(const pool::SlotClass& slot_class, Instant now) {
   lease.slot = checkout.slot;
   lease.box = box;
   lease.level = checkout.level;
+  lease.name = made.name;
   lease.volume = made.volume;
   lease.walls_on = made.walls_on;
   lease.usage = std::move(made.usage);
@@ -142,7 +122,30 @@ std::optional<Slots::Verdict> Slots::verdict(const std::string& volume) const {
 
 void Slots::started(pool::SlotId slot, Instant now) { (void)pool_.slot_running(slot, now); }
 
-void Slots::ended(pool::SlotId slot, Instant now) { (void)pool_.slot_ended(slot, now); }
+void Slots::ended(pool::SlotId slot, const std::string& run, Instant now) {
+  if (const auto made = slots_.find(box_of(slot)); made != slots_.end()) made->second.run = run;
+  (void)pool_.slot_ended(slot, now);
+}
+
+void Slots::close(Deadline deadline) {
+  pool_.stop("its casemate ends");
+  // A warden that is gone shows nothing any more; the next one finds what it left.
+  (void)pump([this] { return pool_.empty(); }, deadline);
+  for (const auto& [box, made] : slots_) keep_record(made, std::nullopt, now());
+  slots_.clear();
+}
+
+void Slots::keep_record(const Made& made, std::optional<std::uint64_t> teardown_us, Instant now) {
+  const pool::SlotRecord* record = pool_.record(made.slot);
+  if (record == nullptr) return;
+  BoxFacts facts{made.name, made.run, "", made.volume, "", made.outside_id, made.setup_us, teardown_us, {}};
+  const auto entry = pool_.classes().find({record->class_key, record->preload});
+  if (entry != pool_.classes().end()) {
+    facts.image = entry->second.spec.image;
+    facts.waived = entry->second.spec.waived;
+  }
+  records_->add(box_record(*record, std::move(facts), now));
+}
 
 std::uint64_t Slots::box_of(pool::SlotId slot) const {
   const auto found = boxes_.find(slot);
@@ -161,6 +164,8 @@ bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
   Made& made = found->second;
   if (auto* parked = std::get_if<box::Parked>(&event)) {
     made.walls_on = parked->walls_on;
+    made.outside_id = parked->outside_id;
+    made.setup_us = parked->setup_us;
     made.usage = std::move(parked->usage);
     made.wall_timer = std::move(parked->wall_timer);
     (void)pool_.slot_ready(made.slot, made.level, birth_of(made.volume, parked->walls_on), now);
@@ -174,6 +179,7 @@ bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
     (void)pool_.slot_destroyed(made.slot, proof_of(*gone), now);
     if (verdicts_.size() == kVerdictsMax) verdicts_.pop_front();
     verdicts_.emplace_back(made.volume, Verdict{gone->destroyed != 0, made.minor_faults});
+    keep_record(made, gone->teardown_us, now);
     boxes_.erase(made.slot);
     slots_.erase(found);
   }
@@ -204,6 +210,7 @@ Result<void> Slots::start_nest(const pool::StartNest& action) {
   spec.arguments = zygote_command(pool::preload_name(action.preload));
   spec.environment = box_environment({});
   const Trees& trees = trees_.at(action.image);
+  spec.walls_off = trees.walls_off;
   return warden_->make_nest(id, spec, trees.image.get(), trees.guest.get());
 }
 
@@ -213,6 +220,7 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   if (nest == nests_.end()) return fail(ErrorCode::kUnavailable, "its nest is gone");
   Made made;
   made.slot = action.slot;
+  made.name = "box_" + crypto::random_hex(8);
   made.volume = "vol_" + crypto::random_hex(8);
   const sys::Fd input = TRY(sys::open_at(AT_FDCWD, "/dev/null", O_RDONLY));
   sys::Pair out = TRY(sys::make_pipe());
@@ -223,7 +231,8 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   spec.nest = nest->first;
   spec.rehearse = action.level == pool::Level::kHot;
   made.level = action.level;
-  spec.limits = limits_.at(action.class_key);
+  spec.limits = made_as_.at(action.class_key).limits;
+  spec.walls_off = made_as_.at(action.class_key).walls_off;
   spec.arguments = python_command();
   made.out = std::move(out.first);
   made.err = std::move(err.first);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "box/warden_client.h"
+#include "engine/box_records.h"
 #include "engine/request.h"
 #include "pool/pool.h"
 
@@ -26,6 +27,7 @@ struct Lease {
   pool::SlotId slot;
   std::uint64_t box = 0;
   pool::Level level = pool::Level::kCold;
+  std::string name;  // "box_…"
   std::string volume;
   std::uint64_t walls_on = 0;
   box::UsageFiles usage;
@@ -35,9 +37,10 @@ struct Lease {
 
 class Slots {
  public:
-  // `next_box` counts the engine's boxes and nests; both references outlive this.
+  // `next_box` counts the engine's boxes and nests; `records` gets one of each slot whose end is known. The
+  // references outlive this.
   static Result<Slots> make(const pool::PoolConfig& config, box::WardenClient& warden,
-                            std::uint64_t& next_box);
+                            std::uint64_t& next_box, BoxRecords& records);
 
   // Which slots a request may have, made known to the pool. Errors: denied (none: why, in one line),
   // system (the image cannot be opened).
@@ -58,6 +61,10 @@ class Slots {
   }
   // How many of the class are hot, or parked at all.
   std::size_t parked(const pool::SlotClass& slot_class, bool warm_too) const;
+  // Why waiting for one has no point; nothing: it may become hot.
+  std::optional<std::string> hopeless(const pool::SlotClass& slot_class, Instant now) const {
+    return pool_.hopeless(slot_class.key, slot_class.preload, now);
+  }
   // What became of the slot with this volume, once its end is over; of the last kVerdictsMax.
   struct Verdict {
     bool destroyed = false;
@@ -65,8 +72,10 @@ class Slots {
   };
   std::optional<Verdict> verdict(const std::string& volume) const;
   void started(pool::SlotId slot, Instant now);
-  // The run is over; the slot's end begins with the next act().
-  void ended(pool::SlotId slot, Instant now);
+  // Its run, if it had one, is over; the slot's end begins with the next act().
+  void ended(pool::SlotId slot, const std::string& run, Instant now);
+  // No more slots: ends what is there and waits for the proofs. What has none by then is recorded so.
+  void close(Deadline deadline);
 
   // What the warden said about one of our nests or slots. False: it is about none.
   bool on_event(box::WardenEvent event, Instant now);
@@ -83,30 +92,40 @@ class Slots {
  private:
   struct Trees {
     sys::Fd image, guest;
+    std::uint64_t walls_off = 0;  // test builds only, as below
+  };
+  struct MadeAs {
+    box::Limits limits;
+    std::uint64_t walls_off = 0;
   };
   struct Made {  // what we hold of a slot
     pool::SlotId slot;
     pool::Level level = pool::Level::kHot;
+    std::string name;
     std::string volume;
+    std::string run;  // that had it
     std::uint64_t walls_on = 0;
+    std::uint64_t outside_id = 0, setup_us = 0;
     box::UsageFiles usage;
     sys::Fd wall_timer;
     sys::Fd out, err, control;
     std::uint64_t minor_faults = 0;
   };
-  Slots(pool::Pool pool, box::WardenClient& warden, std::uint64_t& next_box)
-      : pool_(std::move(pool)), warden_(&warden), next_box_(&next_box) {}
+  Slots(pool::Pool pool, box::WardenClient& warden, std::uint64_t& next_box, BoxRecords& records)
+      : pool_(std::move(pool)), warden_(&warden), next_box_(&next_box), records_(&records) {}
   Result<void> start_nest(const pool::StartNest& action);
   Result<void> make_slot(const pool::MakeSlot& action);
   std::uint64_t box_of(pool::SlotId slot) const;
   bool on_slot(std::uint64_t box, box::WardenEvent& event, Instant now);
+  void keep_record(const Made& made, std::optional<std::uint64_t> teardown_us, Instant now);
   bool on_nest(std::uint64_t id, const box::WardenEvent& event, Instant now);
 
   pool::Pool pool_;
   box::WardenClient* warden_;
   std::uint64_t* next_box_;
+  BoxRecords* records_;
   std::map<std::string, Trees> trees_;                    // by SlotClass::image
-  std::map<std::string, box::Limits> limits_;             // by SlotClass::key
+  std::map<std::string, MadeAs> made_as_;                 // by SlotClass::key
   std::map<std::uint64_t, Made> slots_;                   // by the warden's number
   std::map<pool::SlotId, std::uint64_t> boxes_;           // that number
   std::map<std::uint64_t, pool::NestId> nests_;           // likewise

@@ -101,6 +101,7 @@ struct MakeNest {
   WardenHeader header{kWardenMagic, WardenType::kMakeNest, 0};
   std::uint64_t memory_max_bytes = 0;  // of the zygote and what it keeps
   std::uint64_t ready_max_ms = 0;      // then it has failed
+  std::uint64_t walls_off = 0;         // test builds only
   std::uint32_t argument_count = 0;
   std::uint32_t environment_count = 0;
   std::array<char, kStringsSize> strings{};
@@ -152,6 +153,7 @@ struct BoxStarted {
   WardenHeader header{kWardenMagic, WardenType::kBoxStarted, 0};
   std::uint64_t walls_on = 0;
   std::uint64_t setup_us = 0;
+  std::uint64_t outside_id = 0;  // the guest's user id on the host
 };
 
 struct BoxEnded {
@@ -205,6 +207,7 @@ struct BoxParked {
   WardenHeader header{kWardenMagic, WardenType::kBoxParked, 0};
   std::uint64_t walls_on = 0;
   std::uint64_t setup_us = 0;
+  std::uint64_t outside_id = 0;    // the guest's user id on the host
   std::uint64_t memory_bytes = 0;  // charged to it now
   std::uint64_t cpu_base_us = 0;   // used before now
   std::uint32_t usage_files = 0;   // bits: those that this host has

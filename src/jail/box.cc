@@ -51,6 +51,7 @@ std::unique_ptr<Box> Box::make(const Host& host, const frame::MakeBox& spec, Box
   steps.run(Stage::kLeaseId, [&] { return fill_plan(host, spec, fds, slot, plan); });
   // Looked at again, now that the plan knows what a test build asked for.
   steps.run(Stage::kLeaseId, []() -> Result<void> { return {}; });
+  box->outside_id_ = outside_id(nest_ids(host, plan), plan.slot_id);
   steps.run(Stage::kMakeGroups, [&]() -> Result<void> {
     if (!host.no_cgroup)
       box->cell_.groups = TRY(BoxGroups::create(host.cgroups, group_name(host.instance, box->id_)));
@@ -293,6 +294,7 @@ std::optional<frame::BoxStarted> Box::take_started() {
   frame::BoxStarted message;
   message.header.box = id_;
   message.walls_on = walls_on_;
+  message.outside_id = outside_id_;
   message.setup_us = micros_between(made_at_, now());
   return message;
 }

@@ -135,7 +135,7 @@ class Box {
   bool started_ = false, started_taken_ = false, ended_taken_ = false;
   std::optional<frame::EndCause> cause_;
   frame::BoxEnded ended_;
-  std::uint64_t walls_on_ = 0;
+  std::uint64_t walls_on_ = 0, outside_id_ = 0;
   std::optional<frame::BoxGone> gone_;  // destroyed with its nest
 };
 

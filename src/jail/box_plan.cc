@@ -131,6 +131,10 @@ IdRange nest_ids(const Host& host, const Plan& plan) {
   return ids;
 }
 
+std::uint32_t outside_id(const IdRange& ids, uid_t slot_id) {
+  return slot_id == 0 ? ids.nest_uid : ids.first_uid + slot_id - 1;
+}
+
 Result<void> take_pipes(const BoxFds& fds, const IdRange& ids, uid_t slot_id) {
   for (const sys::Fd* pipe : {&fds.stdout_fd, &fds.stderr_fd}) {
     struct stat status {};

@@ -22,6 +22,9 @@ Result<SourceTrees> find_sources(const sys::Fd& image, const sys::Fd& guest);
 // The ids of the nest: the host's, but in a test build with that wall off.
 IdRange nest_ids(const Host& host, const Plan& plan);
 
+// What a box's guest is on the host.
+std::uint32_t outside_id(const IdRange& ids, uid_t slot_id);
+
 // The output of a box is two pipes, which as root we give to the box's user.
 // Errors: invalid (they are something else), system.
 Result<void> take_pipes(const BoxFds& fds, const IdRange& ids, uid_t slot_id);

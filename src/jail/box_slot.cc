@@ -112,7 +112,11 @@ bool Box::on_nest(NestEvent& event) {
       on_guest_link();  // what it said before it ended
       if (!guest_parked_) fail_making(Stage::kExec, ECHILD);
       on_main_ended(message.wait_status, cell_.groups.members() > 1);
-      cell_.kill();  // the end of the program is the end of its tree
+      if (kTestBuild && (spec_.walls_off & frame::wall_bit(Wall::kKillTree)) != 0) {
+        cell_.link.reset();  // its init is to wait for the others
+      } else {
+        cell_.kill();  // the end of the program is the end of its tree
+      }
       return true;
     default: return false;
   }
@@ -185,6 +189,7 @@ std::optional<frame::BoxParked> Box::take_parked(std::vector<sys::Fd>& fds) {
   frame::BoxParked message;
   message.header.box = id_;
   message.walls_on = walls_on_;
+  message.outside_id = outside_id_;
   message.setup_us = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(now() - made_at_).count());
   message.memory_bytes = cell_.groups.memory_now();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "jail/box_plan.h"
+#include "sys/process.h"
 
 namespace casemate::jail {
 namespace {
@@ -28,10 +29,20 @@ frame::MakeBox as_box(const frame::MakeNest& spec) {
   box.cpus_milli = kNestCpusMilli;
   box.pids_max = kNestPidsMax;
   box.open_files_max = 1024;
+  box.walls_off = spec.walls_off;
   box.argument_count = spec.argument_count;
   box.environment_count = spec.environment_count;
   box.strings = spec.strings;
   return box;
+}
+
+// Of a zygote that said nothing itself.
+std::string why_it_ended(int wait_status, bool out_of_memory) {
+  const std::string what = "the zygote ended while it loaded what it was asked to";
+  if (out_of_memory) return what + ": it ran out of the memory of its nest";
+  const sys::ExitStatus status = sys::exit_status_of(wait_status);
+  if (status.signal) return what + ": signal " + std::to_string(*status.signal);
+  return what + ": exit code " + std::to_string(status.code.value_or(0));
 }
 
 }  // namespace
@@ -79,7 +90,7 @@ std::unique_ptr<Nest> Nest::make(const Host& host, const frame::MakeNest& spec, 
   steps.run(Stage::kClone, [&] { return nest->cell_.clone_init(plan, trees); });
   child_end.reset();
   zygote_end.reset();
-  if (steps.ok()) nest->cell_.map_ids(host.ids, steps);
+  if (steps.ok()) nest->cell_.map_ids(nest_ids(host, plan), steps);
   if (steps.ok()) return nest;
   failure.gone = nest->destroy(Deadline::in(milliseconds{5000}));
   return nullptr;
@@ -122,7 +133,7 @@ void Nest::take(const LinkMessage& message, std::vector<sys::Fd> fds) {
       if (message.pid == zygote_pid_ && zygote_pid_ > 0) {
         zygote_pid_ = 0;
         zygote_link_.reset();
-        if (!ready_) fail_with("the zygote ended while it loaded what it was asked to");
+        if (!ready_) fail_with(why_it_ended(message.wait_status, cell_.groups.oom_kills() > 0));
         return;
       }
       break;

@@ -47,6 +47,7 @@ int place_zygote_descriptors(const Plan& plan) {
   }
   if (::dup2(link, 3) < 0) return errno;
   // The init's link stays until execve closes it, so that the steps still to come can report.
+  if (!wall_on(plan, Wall::kCloseFds)) return 0;
   if (plan.link > 4 && ::syscall(SYS_close_range, 4U, static_cast<unsigned>(plan.link - 1), 0U) < 0)
     return errno;
   return errno_of(::syscall(SYS_close_range, static_cast<unsigned>(plan.link + 1), ~0U, 0U));
@@ -54,15 +55,17 @@ int place_zygote_descriptors(const Plan& plan) {
 
 // The zygote keeps the nest's privilege, which ends at the nest: to enter the namespaces of slots.
 [[noreturn]] void become_zygote(const Plan& plan) {
-  step(plan, Stage::kNewSession, [] { return errno_of(::setsid()); });
+  step_if(plan, Wall::kNewSession, Stage::kNewSession, [] { return errno_of(::setsid()); });
   step(plan, Stage::kPivotRoot, [] {
     if (::chroot("root") < 0) return errno;
     return errno_of(::chdir("/vol/work"));
   });
   step(plan, Stage::kPlaceFds, [&] { return place_zygote_descriptors(plan); });
-  step(plan, Stage::kNoNewPrivs, [] { return errno_of(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); });
+  // Its slots have what it has: both are theirs, too, and are off where theirs are.
+  step_if(plan, Wall::kNoNewPrivs, Stage::kNoNewPrivs,
+          [] { return errno_of(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); });
   // stops: a flaw in an interpreter that holds privilege from reaching more than its work needs
-  step(plan, Stage::kSeccomp, [] { return install(zygote_program()); });
+  step_if(plan, Wall::kSeccomp, Stage::kSeccomp, [] { return install(zygote_program()); });
   step(plan, Stage::kExec, [&] { return execute(plan); });
   ::_exit(1);
 }
@@ -171,6 +174,9 @@ void reap_all(const Plan& plan) {
 
 void serve_slots(const Plan& plan, const Sources& sources) {
   build_nest_tree(plan, sources);
+  // Test builds: without a pid namespace of its own it would not be the one that reaps what has lost its
+  // parent.
+  if (!wall_on(plan, Wall::kPidNs)) (void)::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   const int signals = block_child_signals(plan);
   start_zygote(plan, signals);
   step(plan, Stage::kInitSeccomp, [] {

@@ -66,6 +66,15 @@ void hand_out_layer(const Plan& plan) {
   });
 }
 
+// The mistake of waiting for the whole tree, which a test build can make.
+void linger([[maybe_unused]] const Plan& plan) {
+#ifdef CASEMATE_TEST_HOOKS
+  if (wall_on(plan, Wall::kKillTree)) return;
+  while (::wait4(-1, nullptr, 0, nullptr) > 0 || errno == EINTR) {
+  }
+#endif
+}
+
 }  // namespace
 
 void send_link(int link, const LinkMessage& message, int fd) {
@@ -227,18 +236,16 @@ void reap(const Plan& plan, pid_t main_pid, int signals) {
       // EPERM: somebody is there, whom this process may not signal. ESRCH: nobody.
       message.leftover = ::kill(-1, 0) == 0 || errno == EPERM ? 1 : 0;
       send_link(plan.link, message);
-#ifdef CASEMATE_TEST_HOOKS
-      if (!wall_on(plan, Wall::kKillTree)) {  // the mistake of waiting for the whole tree
-        while (::wait4(-1, &status, 0, nullptr) > 0 || errno == EINTR) {
-        }
-      }
-#endif
+      linger(plan);
       ::_exit(0);
     }
     if (pid > 0) continue;
     pollfd items[2] = {{signals, POLLIN, 0}, {plan.link, POLLIN, 0}};
     if (::poll(items, 2, -1) < 0 && errno != EINTR) ::_exit(1);
-    if (items[1].revents != 0) ::_exit(1);  // the warden says nothing more: its end has closed
+    if (items[1].revents != 0) {  // the warden says nothing more: its end has closed
+      linger(plan);
+      ::_exit(1);
+    }
     if (items[0].revents != 0) {
       signalfd_siginfo drained[8];
       (void)::read(signals, drained, sizeof(drained));  // only that it came matters

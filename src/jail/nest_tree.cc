@@ -65,6 +65,8 @@ void mount_staging(const Plan& plan, const Sources& sources) {
     for (const char* name : {"image", "guest", "dev", "root", "upper", "work"}) {
       if (::mkdir(name, 0755) < 0) return errno;
     }
+    // Where a nest without these walls keeps what its slots are to have then.
+    if (kTestBuild && (::mkdir("run", 0755) < 0 || ::mkdir("proc", 0755) < 0)) return errno;
     return 0;
   });
   move_tree(plan, Stage::kBindImage, sources.image, "image");
@@ -171,7 +173,10 @@ void mount_layer(const Plan& plan) {
 // box's own processes; hidepid=ptraceable hides its init. Linux 5.8.
 void mount_proc(const Plan& plan) {
   step(plan, Stage::kMountProc, [&] {
-    if (!wall_on(plan, Wall::kPidNs)) return bind("/proc", "root/proc", 0);  // test builds
+    if (!wall_on(plan, Wall::kPidNs)) {  // test builds
+      const int failed = bind("/proc", "root/proc", 0);
+      return failed != 0 || plan.role != Role::kNest ? failed : bind("/proc", "proc", 0);
+    }
     return errno_of(::mount("proc", "root/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
                             wall_on(plan, Wall::kProcSubset) ? "subset=pid,hidepid=ptraceable" : nullptr));
   });
@@ -182,7 +187,7 @@ void enter_root(const Plan& plan, const char* root) {
   step(plan, Stage::kPivotRoot, [&] {
     if (::chdir(root) < 0) return errno;
     // test builds: the host's tree stays at hand, where Landlock lets nothing be written
-    if (!wall_on(plan, Wall::kPivotRoot)) (void)bind("/", "run", 0);
+    if (!wall_on(plan, Wall::kPivotRoot)) (void)bind(plan.role == Role::kSlot ? "/run" : "/", "run", 0);
     return errno_of(::syscall(SYS_pivot_root, ".", "."));
   });
   step(plan, Stage::kDetachHost, [&] {

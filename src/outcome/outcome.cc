@@ -227,6 +227,7 @@ std::string write_json(const Outcome& outcome, json::Writer::Style style) {
   write_end(out, outcome.ending);
   write_products(out, outcome);
   write_costs(out, outcome);
+  if (outcome.record) write_record(out.key("record"), *outcome.record);
   out.field("report", outcome.report);
   out.end_object();
   return std::move(out).take();

@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "json/writer.h"
+#include "outcome/box_record.h"
 #include "outcome/capture.h"
 #include "outcome/limit.h"
 
@@ -192,7 +193,8 @@ struct Outcome {
   Usage usage;
   Timing timing;
   TeardownVerdict teardown = TeardownVerdict::kPending;
-  std::string report;  // make_report() of all the above
+  std::optional<BoxRecord> record;  // of its box, once its end is known; none when no box was asked for
+  std::string report;               // make_report() of all the above
 };
 
 // One JSON document, without a newline at its end. A ceiling and a used amount are integers in the

@@ -38,7 +38,9 @@ struct PoolConfig {
 
   milliseconds nest_start_max{10'000};
   milliseconds slot_create_max{5'000};
-  milliseconds teardown_max{10'000};  // then it is quarantined
+  // Then it is quarantined. Longer than a warden tries to show that a slot is gone, which is 10 s to end it
+  // and 10 s to remove its groups: what it says in the end says more than that it took long.
+  milliseconds teardown_max{25'000};
 
   milliseconds backoff_min{250};
   milliseconds backoff_max{60'000};

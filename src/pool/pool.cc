@@ -104,11 +104,6 @@ Checkout Pool::checkout(const std::string& class_key, PreloadSet preload, Instan
   return explain(asked->second, now);
 }
 
-void Pool::lacks(const std::string& class_key, PreloadSet preload, Instant now) {
-  if (const auto asked = classes_.find(ClassId{class_key, preload}); asked != classes_.end())
-    asked->second.lacked = now;
-}
-
 Slot* Pool::pick(const ClassId& id, Level level, Instant now) {
   for (const auto& [ready_at, slot_id] : parked_.of(id, level)) {
     Slot& slot = slots_.at(slot_id);
@@ -323,8 +318,7 @@ Result<SlotState> Pool::slot_destroyed(SlotId id, const DeathProof& proof, Insta
   DeathRecord& death = slot->record.death;
   death.rows = death_rows(proof);
   if (const Row* row = first_unproven(death.rows, classes_.at(slot->of).spec.waived)) {
-    quarantine(*slot, "its destruction was not shown: " + row->name + " is " + row_state_name(row->state),
-               now);
+    quarantine(*slot, unproven_reason(*row), now);
     return SlotState::kQuarantined;
   }
   move(*slot, SlotState::kDestroyed, now);

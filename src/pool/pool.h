@@ -106,6 +106,10 @@ class Pool {
   // class are made without rehearsal, which is quicker. A checkout that finds none says the same.
   void lacks(const std::string& class_key, PreloadSet preload, Instant now);
 
+  // Why waiting for a slot of the class has no point: it does not fit, or its zygote failed twice in
+  // a row, which the pool goes on trying all the same. Nothing: it may become one.
+  std::optional<std::string> hopeless(const std::string& class_key, PreloadSet preload, Instant now) const;
+
   // What to do now. A second call without an event in between says nothing new.
   std::vector<Action> plan(Instant now);
   // When time alone gives plan() something to do; nothing: only an event will. Right after plan() it lies

@@ -67,6 +67,10 @@ std::vector<Row> death_rows(const DeathProof& proof) {
   };
 }
 
+std::string unproven_reason(const Row& row) {
+  return "its destruction was not shown: " + row.name + " is " + row_state_name(row.state);
+}
+
 const Row* first_unproven(const std::vector<Row>& rows, const std::vector<std::string>& waived) {
   for (const Row& row : rows) {
     if (row.state == RowState::kOn) continue;

@@ -91,6 +91,9 @@ struct SlotRecord {
   DeathRecord death;
 };
 
+// Why a box with such a row in its death record is quarantined.
+std::string unproven_reason(const Row& row);
+
 // The first row that is not `on` and not in `waived`, if there is one.
 const Row* first_unproven(const std::vector<Row>& rows, const std::vector<std::string>& waived);
 

@@ -44,4 +44,16 @@ Result<RegularFile> open_regular_beneath(const Fd& directory, const std::string&
   return file;
 }
 
+bool has_program(const std::string& root, const std::string& path) {
+  const Fd directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const Fd file(static_cast<int>(::syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof(how))));
+  // What cannot be looked at may be there all the same.
+  if (!file) return errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+  struct stat status {};
+  return ::fstat(file.get(), &status) < 0 || S_ISREG(status.st_mode);
+}
+
 }  // namespace casemate::sys

@@ -26,4 +26,8 @@ struct RegularFile {
 // Errors: as above; denied also for a kind of file that is not taken.
 Result<RegularFile> open_regular_beneath(const Fd& directory, const std::string& path);
 
+// Whether `path` is, or leads to, a regular file for a process whose root is `root`: each link on the way is
+// followed inside it. Linux 5.6 or later.
+bool has_program(const std::string& root, const std::string& path);
+
 }  // namespace casemate::sys

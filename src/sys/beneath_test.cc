@@ -186,5 +186,22 @@ TEST_F(Beneath, ARaceOfRenamesNeverShowsWhatIsOutside) {
   EXPECT_GT(opened, 0);
 }
 
+// What a box of an image would find.
+TEST_F(Beneath, AProgramIsLookedForInsideTheRoot) {
+  namespace fs = std::filesystem;
+  const std::string root = dir_ / "layer";
+  EXPECT_TRUE(has_program(root, "file"));
+  EXPECT_TRUE(has_program(root, "link"));
+  EXPECT_FALSE(has_program(root, "sub"));
+  EXPECT_FALSE(has_program(root, "nothing"));
+  EXPECT_FALSE(has_program(root, "file/below"));
+  EXPECT_FALSE(has_program(root, "loop"));
+  // On the host they lead to a file; in a box to nothing.
+  EXPECT_FALSE(has_program(root, "link_out"));
+  EXPECT_FALSE(has_program(root, "link_up"));
+  fs::create_symlink("/sub/file", in("link_in"));
+  EXPECT_TRUE(has_program(root, "link_in"));
+}
+
 }  // namespace
 }  // namespace casemate::sys

@@ -177,6 +177,28 @@ def test_bench_measures_cold_runs_of_this_user(user: User, before_user: remains.
     assert remains.left(before_user, remains.look(user.binaries, user.runtimes)) == {}
 
 
+@pytest.mark.parametrize("start", ["cold", "hot"])
+def test_the_records_of_his_boxes_are_in_his_home(user: User, start: str) -> None:
+    """His boxes have one wall less, which is waived and not just off; and ids of his range."""
+    ended = user.run("--json", "--record", "--start", start, "-c", "print(1)")
+    record = json.loads(ended.stdout)["record"]
+    assert record["level"] == start and record["death"]["verdict"] == "destroyed", (record, ended.stderr)
+    missing = {row["name"]: row["state"] for row in record["birth"]["walls"] if row["state"] != "on"}
+    assert missing == {"OwnDevices": "waived"}
+    assert 1 << 20 <= record["birth"]["outside_id"] < (1 << 20) + 65536
+    kept = user.folder / "home/.local/state/casemate/records.jsonl"
+    assert kept.stat().st_uid == UID and record in [json.loads(line) for line in kept.read_text().splitlines()]
+
+
+def test_a_weakening_shows_as_walls_that_are_waived(user: User) -> None:
+    options = ("--weaken", "single-id", "--weaken", "no-cgroup", "--json", "--record")
+    record = json.loads(user.run(*options, "-c", "print(1)").stdout)["record"]
+    waived = {row["name"] for row in record["birth"]["walls"] if row["state"] == "waived"}
+    assert waived == {"NestIds", "SlotId", "OwnDevices", "MemoryLimit", "PidsLimit", "CpuShare", "CpuTime"}
+    assert {row["state"] for row in record["birth"]["walls"]} == {"on", "waived"}
+    assert record["birth"]["outside_id"] == UID
+
+
 def test_without_a_range_it_is_refused_with_the_remedy(user: User, before_user: remains.Picture) -> None:
     ended = user.run("-c", PROGRAM, ranges="somebody:100000:65536\n")
     assert ended.returncode == 3

@@ -42,3 +42,14 @@ def test_the_same_requests_are_obeyed_by_a_test_build(warden_test: Warden) -> No
 def test_the_command_has_no_option_for_it(binaries: Path) -> None:
     assert b"--test-walls-off" not in (binaries / "casemate").read_bytes()
     assert b"--test-walls-off" in (binaries / "casemate-test").read_bytes()
+
+
+def test_a_zygotes_module_with_hooks_is_in_another_tree(binaries: Path) -> None:
+    share = binaries.parent / "share/casemate"
+    (module,) = (share / "guest").rglob("*.so")
+    assert module.name == "_casemate_slot.abi3.so" and b"test_hooks" not in module.read_bytes()
+    (hooked,) = (share / "guest_test_hooks").rglob("*.so")
+    assert b"PyInit__casemate_slot_test_hooks" in hooked.read_bytes()
+    # Each program has the path of its own tree, and the other's nowhere.
+    assert b"guest_test_hooks" not in (binaries / "casemate").read_bytes()
+    assert b"guest_test_hooks" in (binaries / "casemate-test").read_bytes()

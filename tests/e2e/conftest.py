@@ -121,9 +121,14 @@ class Casemate:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=os.environ | {"XDG_RUNTIME_DIR": str(self.runtime)} | (env or {}),
+            env=os.environ | self.environment | (env or {}),
             cwd=cwd or self.folder,
         )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Where the program keeps what it keeps, so that tests leave the user's own alone."""
+        return {"XDG_RUNTIME_DIR": str(self.runtime), "CASEMATE_RECORDS": str(self.runtime / "records.jsonl")}
 
     def run(self, *args: str | os.PathLike[str], stdin: bytes | str = b"", **options: Any) -> Ended:
         """`casemate run --json` as a trusted program, since CI has the jail alone.
@@ -149,7 +154,7 @@ class Casemate:
         """Calls the program with a terminal as its standard input, output and error: all in `stdout`."""
         begun = time.monotonic()
         ours, theirs = pty.openpty()
-        given = os.environ | {"XDG_RUNTIME_DIR": str(self.runtime)} | (env or {})
+        given = os.environ | self.environment | (env or {})
         command = [self.binary, *scaled(args)]
         with subprocess.Popen(
             command, stdin=theirs, stdout=theirs, stderr=theirs, env=given, cwd=self.folder, start_new_session=True

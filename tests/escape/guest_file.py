@@ -5,7 +5,8 @@
     # attacks: what it is after
     # walls: the walls that stop it, each alone; none where no switch turns its wall off. Landlock@6 is one
     #   that stops it where the kernel has at least that ABI of Landlock, Landlock@device one where Landlock
-    #   takes a whiteout (mknod of 0:0) for a device
+    #   takes a whiteout (mknod of 0:0) for a device, and @cold and @hot
+    #   one that does so in cold boxes, or in slots, alone
     # also: walls that are off in every run with walls off, because they do not stand without one of these
     # observer: the name in the package `observers` of what looks from outside
     # oracle: what that sees when the attack works
@@ -15,6 +16,7 @@
     # open: why nothing here can contain it; a hole that is known
     # unprivileged: why the boxes of an ordinary user do not contain it, where those of root do
     # needs: capabilities of the harness without which it cannot be shown
+    # first: of a pair (pairs/): who runs first and holds still while the other runs, hostile or innocent
     # note: what else a reader should know
 
 A field may go on over further lines that start with `#   `.
@@ -36,11 +38,13 @@ from who import WHO
 
 HERE = Path(__file__).resolve().parent
 GUESTS = HERE / "guests"
+# Programs for two slots of one nest (pair_watch.py).
+PAIRS = HERE / "pairs"
 # A machine that is emulated says how much longer its runs may take (tests/e2e/conftest.py).
 SLOW = float(os.environ.get("CASEMATE_TEST_SLOW", "1"))
 _CAPABILITIES = {"CAP_SYS_RESOURCE": 24}
 _REQUIRED = ("guest", "source", "attacks", "walls", "observer", "oracle", "status")
-_FIELDS = (*_REQUIRED, "also", "open", "unprivileged", "credit", "options", "needs", "note")
+_FIELDS = (*_REQUIRED, "also", "open", "unprivileged", "credit", "options", "needs", "first", "note")
 
 
 def wall_names() -> list[str]:
@@ -75,6 +79,7 @@ class Guest:
     credit: str = ""
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    first: str = ""
     note: str = ""
 
 
@@ -116,6 +121,8 @@ def _there(wall: str) -> str:
     name, _, what = wall.partition("@")
     if not what:
         return name
+    if what in ("cold", "hot"):
+        return name if (os.environ.get("CASEMATE_TEST_START", "") == "hot") == (what == "hot") else ""
     return name if (whiteout_is_a_device() if what == "device" else landlock_abi() >= int(what)) else ""
 
 
@@ -155,11 +162,12 @@ def read_guest(path: Path) -> Guest:
         observer=fields["observer"],
         oracle=fields["oracle"],
         status=words("status"),
-        also=words("also"),
+        also=tuple(filter(None, map(_there, words("also")))),
         open=fields.get("open", "") or (fields.get("unprivileged", "") if WHO.uid != 0 else ""),
         credit=fields.get("credit", ""),
         options=tuple(fields.get("options", "").split()),
         needs=words("needs"),
+        first=fields.get("first", ""),
         note=fields.get("note", ""),
     )
 
@@ -167,3 +175,8 @@ def read_guest(path: Path) -> Guest:
 def all_guests() -> list[Guest]:
     """Every guest, by name."""
     return [read_guest(path) for path in sorted(GUESTS.glob("*.py"))]
+
+
+def all_pairs() -> list[Guest]:
+    """Every pair, by name."""
+    return [read_guest(path) for path in sorted(PAIRS.glob("*.py"))]

@@ -303,10 +303,14 @@ def _enter(groups: Groups, binaries: str, store: str) -> None:
         "unshare",
     )
     mount("none", "/", None, _MS_REC | _MS_PRIVATE)
-    sources = [os.open(path, os.O_PATH | os.O_DIRECTORY) for path in ("/usr", tests, binaries, store)]
+    # The last two are the warden's protocol and a driver for it (pair_watch.py).
+    paths = ("/usr", tests, binaries, store, f"{tests}/../../src/frame", f"{tests}/../cleanup")
+    sources = [os.open(path, os.O_PATH | os.O_DIRECTORY) for path in paths]
     root = Path("/tmp")  # Covered in this namespace alone; what lies below it was opened above.
     mount("decoy", root, "tmpfs", 0, "mode=755,size=512m")
     _host_files(root, sources[0], sources[1], sources[2])
+    _bind(sources[4], root / "src/frame")
+    _bind(sources[5], root / "tests/cleanup")
     _dev(root)
     _image(root, sources[3])
     mount("proc", root / "proc", "proc")

@@ -29,6 +29,8 @@ STORES = (Path("/var/lib/casemate/images"),)
 BOX_SECONDS = 120.0 * SLOW
 _ANSWER_SECONDS = 45.0 * SLOW
 _START_SECONDS = 15.0 * SLOW
+# How boxes are started: "hot" sends every guest into a slot (watch.py).
+START = os.environ.get("CASEMATE_TEST_START", "")
 
 
 class BrokenError(Exception):
@@ -48,7 +50,13 @@ class Seen:
     teardown: str | None
     seconds: float
     leaks: list[str]
+    start: str | None  # hot, cold; None when no box was started
     text: str
+
+    @property
+    def elsewhere(self) -> bool:
+        """It was not in the kind of box that CASEMATE_TEST_START asks for, although in one."""
+        return START != "" and self.start is not None and self.start != START
 
     @property
     def made(self) -> bool:
@@ -130,10 +138,14 @@ class OuterBox:
             self._process.wait()
         self._process.stdout.close()
 
-    def run(self, guest: Guest, off: Sequence[str] | None = None) -> Seen:
-        """One run: as released (`off` is None), or the test build with these walls off."""
+    def run(self, guest: Guest, off: Sequence[str] | None = None, released: bool = False) -> Seen:
+        """One run: as released (`off` is None), or the test build with these walls off.
+
+        `released`: they are asked for of the program as released, which knows no such thing.
+        """
         assert self._process and self._process.stdin
-        request = {"guest": guest.name, "off": bits_of(tuple(off or ())), "test_build": off is not None}
+        request = {"guest": guest.name, "off": bits_of(tuple(off or ())), "test_build": off is not None and not released}
+        request["pair"] = guest.first != ""
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
         answer = self._answer(_ANSWER_SECONDS)

@@ -16,9 +16,11 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from guest_file import HERE, Guest, absent, all_guests, wall_names
-from runner import BrokenError, OuterBox, Seen, casemate_binary, missing_privilege
+from guest_file import HERE, Guest, absent, all_guests, all_pairs, wall_names
+from runner import START, BrokenError, OuterBox, Seen, casemate_binary, missing_privilege
+from who import WHO
 
+NOT_THERE = "not in such a box"
 _EVIDENCE_MAX = 110
 _DOCUMENT = HERE.parents[1] / "docs/escape.md"
 _MARK = "<!-- below: printed by tests/escape/table.py --update -->\n"
@@ -39,7 +41,9 @@ class Row:
 
 
 def _judge(row: Row, seen: Seen, what: str, works: bool) -> str | None:
-    if not seen.made:
+    if seen.elsewhere:
+        row.faults.append(f"{what}: {NOT_THERE}, it was {seen.start}")
+    elif not seen.made:
         row.faults.append(f"{what}: no box was made: {seen.reason or seen.text[-300:]}")
     elif works and seen.evidence is None:
         row.faults.append(f"{what}: the attack does not work: another wall stops it, or the guest is wrong")
@@ -80,7 +84,7 @@ def by_wall(rows: list[Row]) -> dict[str, list[str]]:
     for row in rows:
         for wall, evidence in row.alone.items():
             if evidence is None and row.all_off:
-                found[wall].append(row.guest.name)
+                found[wall].append(("pair " if row.guest.first else "") + row.guest.name)
     return found
 
 
@@ -111,15 +115,21 @@ def _short(text: str) -> str:
     return text if len(text) <= _EVIDENCE_MAX else text[:_EVIDENCE_MAX].rpartition(" ")[0] + " …"
 
 
-def as_markdown(rows: list[Row]) -> str:
-    """The two tables of docs/escape.md."""
-    lines = ["| guest | what it does | each of these alone stops it | seen from outside with them off |"]
+def _table_of(kind: str, rows: list[Row]) -> list[str]:
+    lines = [f"| {kind} | what it does | each of these alone stops it | seen from outside with them off |"]
     lines.append("|---|---|---|---|")
     for row in rows:
         walls = ", ".join(row.guest.walls) or ("nothing" if row.guest.open else "our own code, no switch")
         seen = row.all_off or (f"control: {row.control}" if row.control else row.skipped or "–")
         cells = (row.guest.name, row.guest.guest, walls, _short(seen))
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return lines
+
+
+def as_markdown(rows: list[Row]) -> str:
+    """The tables of docs/escape.md: guests, pairs, walls."""
+    guests, pairs = ([row for row in rows if bool(row.guest.first) == pair] for pair in (False, True))
+    lines = [*_table_of("guest", guests), "", *_table_of("pair", pairs)]
     lines += ["", "| wall | stops alone |", "|---|---|"]
     for wall, names in by_wall(rows).items():
         lines.append(f"| {wall} | {', '.join(names) or 'defence in depth, not shown'} |")
@@ -156,7 +166,9 @@ def main() -> int:
     if missing:
         print(f"cannot be measured here: {missing}", file=sys.stderr)
         return 2
-    rows = [measure(guest) for guest in all_guests() if not options.guest or guest.name in options.guest]
+    # Pairs are in slots always; of an ordinary user's there is no driver.
+    guests = [*all_guests(), *(all_pairs() if START == "" and WHO.uid == 0 else [])]
+    rows = [measure(guest) for guest in guests if not options.guest or guest.name in options.guest]
     print(as_json(rows) if options.json else as_text(rows))
     if options.update:
         head = _DOCUMENT.read_text().partition(_MARK)[0]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import observers
-from guest_file import GUESTS, SLOW, Guest, read_guest
+from guest_file import GUESTS, PAIRS, SLOW, Guest, read_guest
 from who import WHO
 
 # How boxes are started: "hot" sends every guest into a slot (CASEMATE_TEST_START).
@@ -141,8 +141,10 @@ class Watch:
     def __init__(self) -> None:
         self._runs = 0
 
-    def run(self, guest: str, off: int, test_build: bool) -> dict[str, Any]:
+    def run(self, guest: str, off: int, test_build: bool, pair: bool) -> dict[str, Any]:
         """Runs a guest with walls off (bits, test build) or as released; says what was seen."""
+        if pair:
+            return self._run_pair(read_guest(PAIRS / f"{guest}.py"), off, test_build)
         what = read_guest(GUESTS / f"{guest}.py")
         observer = observers.named(what.observer)(secrets.token_hex(12))
         mounts = self._mounts()
@@ -166,8 +168,16 @@ class Watch:
             "teardown": (run.outcome.get("teardown") or {}).get("verdict"),
             "seconds": round(run.seconds, 3),
             "leaks": leaks,
+            "start": (run.outcome.get("timing") or {}).get("start"),
             "text": run.text[:20000],
         }
+
+    def _run_pair(self, what: Guest, off: int, test_build: bool) -> dict[str, Any]:
+        import pair_watch  # of what it imports only the outer box has all
+
+        mounts, known = self._mounts(), set(processes())
+        answer = pair_watch.run(what, off, test_build)
+        return answer | {"leaks": self._leaks(known, mounts)}
 
     def _command(self, what: Guest, observer: observers.Observer, off: int, test_build: bool) -> list[str]:
         command = [f"/casemate/bin/casemate{'-test' if test_build else ''}", "run", f"/escape/guests/{what.name}.py"]
@@ -177,7 +187,7 @@ class Watch:
         command += [word for pair in options.items() for word in pair]
         if off:
             command += ["--test-walls-off", str(off)]
-        elif START:
+        if START:
             command += ["--start", START]
         command += ["--out", f"/tmp/out{self._runs}", "--file", "/escape/attack.py"]
         arguments = {"patience": f"{3 * SLOW:.0f}"} | observer.arguments

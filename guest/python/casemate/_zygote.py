@@ -14,6 +14,7 @@ must differ between them is made anew in the slot: see _reseed.
 import gc
 import os
 import sys
+from io import IOBase
 
 import _casemate_slot
 
@@ -90,6 +91,7 @@ def _load(preload: str) -> None:
         _preload_figures.load()
     for name in _OWN:
         __import__("casemate." + name)
+    _empty_buffers()
     _slot.note_preloaded()
     _ending.note_preloaded()
 
@@ -110,3 +112,17 @@ def _settle() -> None:
     gc.collect()
     # Out of the collector's sight, which writes to all that it sees.
     gc.freeze()
+
+
+def _empty_buffers() -> None:
+    """Writes what imports have printed to where descriptors 1 and 2 lead here, which is nowhere.
+
+    In a slot they are a run's output, and what a buffer still holds would be flushed into it. Before
+    anything is frozen, or the collector does not know of all. Buffers of the C library: see ready().
+    """
+    for held in gc.get_objects():
+        if issubclass(type(held), IOBase):
+            try:
+                held.flush()
+            except Exception:
+                pass  # It is closed, or nobody writes to it.

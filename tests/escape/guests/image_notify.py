@@ -23,6 +23,9 @@ def note(_number: int, _frame: object) -> None:
 signal.signal(signal.SIGIO, note)
 directory = os.open("/decoy", os.O_RDONLY)
 attempt("notify", lambda: fcntl.fcntl(directory, fcntl.F_NOTIFY, fcntl.DN_ACCESS | fcntl.DN_MULTISHOT))
+turns = 0
 for turn in range(12):
+    before = count
     hold("turn%d" % turn)
-tell("counted", count)
+    turns += count > before  # One reading is a signal or two.
+tell("counted", turns)

@@ -64,10 +64,11 @@ class RootKilled(NeighbourKilled):
 
 
 class NeighbourSlowed(NeighbourKilled):
-    """The priority of a process of the same outside id, which is ours at first."""
+    """The priority of a process of the same outside id, which may be given one like everybody's."""
 
     def prepare(self) -> None:
         super().prepare()
+        os.setpriority(os.PRIO_PROCESS, self._pid, 0)  # ours may be what the guest gives it
         self._before = os.getpriority(os.PRIO_PROCESS, self._pid)
 
     def verdict(self, run: Run) -> str | None:
