@@ -61,6 +61,7 @@ ino_t pid_namespace_of(int pid) {
 
 void Box::make_in_nest(const Plan& plan, BoxFds fds, std::vector<sys::Fd> task_files, Steps& steps) {
   running_ = false;
+  cell_.groups.set_share(BoxGroups::Share::kPreparing);
   making_ = std::make_unique<Making>();
   making_->request.token = id_;
   making_->request.plan = plan;
@@ -180,6 +181,7 @@ void Box::on_guest_link() {
     cpu_base_us_ = cell_.groups.cpu_us();
     fault_base_ = minor_faults_of(guest_pid_);
     cell_.groups.forget_peaks();
+    cell_.groups.set_share(BoxGroups::Share::kRunning);
   }
 }
 

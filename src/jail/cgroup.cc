@@ -207,6 +207,15 @@ Result<void> BoxGroups::attach(int pid) const {
   return {};
 }
 
+void BoxGroups::set_share(Share share) const {
+  const Group* cpu = group_of(Controller::kCpu);
+  if (cpu == nullptr) return;
+  const bool running = share == Share::kRunning;
+  // Both scales have the kernel's usual value for one that runs, and a tenth of it.
+  (void)sys::write_file_at(cpu->directory.get(), cpu->v2 ? "cpu.weight" : "cpu.shares",
+                           cpu->v2 ? (running ? "100" : "10") : (running ? "1024" : "102"));
+}
+
 void BoxGroups::forget_peaks() const {
   const Group* memory = group_of(Controller::kMemory);
   // v2 forgets per open file (Linux 6.12), which is of no use here; a peak is then "at most since the fork".

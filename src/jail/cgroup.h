@@ -82,6 +82,10 @@ class BoxGroups {
   // Moves a process of a nest into the v2 groups; into the v1 groups it moves itself. Waits for a grace
   // period of the kernel now and then. Errors: system.
   Result<void> attach(int pid) const;
+  // What is left of the processors for a box when others want them too. One that is being prepared for a run
+  // to come yields to those that run. Best effort: it is no limit.
+  enum class Share { kPreparing, kRunning };
+  void set_share(Share share) const;
   // What is charged from now on is this box's own: the peak begins again where the kernel can do that.
   void forget_peaks() const;
   std::uint64_t memory_now() const;

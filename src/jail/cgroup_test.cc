@@ -160,6 +160,28 @@ TEST_F(Groups, TakeTheLimitsOfVersion1) {
   for (const std::string group : {"memory/g", "pids/g", "cpu/g"}) remove_files(group);
 }
 
+TEST_F(Groups, YieldTheProcessorsWhileTheyArePrepared) {
+  using Share = BoxGroups::Share;
+  auto groups = BoxGroups::create(v1(), "g");
+  ASSERT_TRUE(groups);
+  groups->set_share(Share::kPreparing);  // no such file: no harm
+  make_files("cpu/g", {"cpu.shares"});
+  groups->set_share(Share::kPreparing);
+  EXPECT_EQ(text("cpu/g/cpu.shares"), "102");
+  groups->set_share(Share::kRunning);
+  EXPECT_EQ(text("cpu/g/cpu.shares"), "1024");
+  remove_files("cpu/g");
+
+  auto unified = BoxGroups::create(v2(), "h");
+  ASSERT_TRUE(unified);
+  make_files("unified/h", {"cpu.weight"});
+  unified->set_share(Share::kPreparing);
+  EXPECT_EQ(text("unified/h/cpu.weight"), "10");
+  unified->set_share(Share::kRunning);
+  EXPECT_EQ(text("unified/h/cpu.weight"), "100");
+  remove_files("unified/h");
+}
+
 TEST_F(Groups, ALimitThatCannotBeWrittenIsAnError) {
   for (const std::string missing : {"memory.max", "memory.oom.group", "pids.max", "cpu.max"}) {
     auto groups = BoxGroups::create(v2(), "g");

@@ -155,6 +155,29 @@ def test_a_kill_leaves_nothing_and_hurts_only_what_it_must(casemate: Casemate, r
         assert [one["status"] for one in found] == ["ok"] * 8, found
 
 
+def test_a_slot_yields_the_processors_until_it_is_parked(casemate: Casemate) -> None:
+    """Its share is whole again when the program runs, as in a cold box."""
+    if not Path("/sys/fs/cgroup/cpu/cpu.shares").exists() or os.geteuid() != 0:
+        pytest.skip("needs root and version 1 of the processor group")
+    process = subprocess.Popen(
+        [casemate.binary, *TRUSTED, "--start", "hot", "-c", "import time; time.sleep(3)"],
+        stdout=subprocess.PIPE, env=os.environ | {"XDG_RUNTIME_DIR": str(casemate.runtime)}, cwd=casemate.folder,
+    )  # fmt: skip
+    seen: dict[str, list[str]] = {}
+    while process.poll() is None:
+        for file in Path("/sys/fs/cgroup/cpu").glob("**/casemate.i*/cpu.shares"):
+            try:
+                share = file.read_text().strip()
+            except OSError:
+                continue
+            kept = seen.setdefault(file.parent.name, [])
+            if kept[-1:] != [share]:
+                kept.append(share)
+        time.sleep(0.002)
+    assert process.wait() == 0
+    assert any(kept[-2:] == ["102", "1024"] for kept in seen.values()), seen
+
+
 def held_by(process: subprocess.Popen[bytes]) -> dict[str, int]:
     """What the engine, its warden and the boxes have of the host now."""
     family = descendants(process.pid)
