@@ -282,7 +282,8 @@ int run_again_and_again(const engine::Request& request, const Options& options, 
     if (exit_code == 0) exit_code = code;
     if (status == outcome::Status::kCancelled || status == outcome::Status::kUnavailable) break;
   }
-  if (!options.quiet && !options.json && repeat > 1) {
+  const bool told = repeat > 1 || starts[static_cast<int>(outcome::Start::kHot)] == 0;
+  if (!options.quiet && !options.json && told) {
     const auto count = [&](outcome::Start start) { return starts[static_cast<int>(start)]; };
     const std::string& why = engine.cold_reason();
     std::fprintf(stderr, "casemate run: %d hot, %d warm, %d cold%s\n", count(outcome::Start::kHot),

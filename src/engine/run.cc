@@ -242,6 +242,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
     result.teardown = gone && gone->destroyed != 0 ? outcome::TeardownVerdict::kDestroyed
                                                    : outcome::TeardownVerdict::kQuarantined;
     if (run.started()) result.timing.start = outcome::Start::kCold;
+    if (slots_) result.timing.cold_reason = cold_reason_;
   }
   result.timing.checkout_ms = ms_between(live.asked_at, run.started() ? run.started_at() : ended_at);
   result.timing.execution_ms = ended.wall_us / 1000;

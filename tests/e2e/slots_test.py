@@ -44,6 +44,19 @@ def test_a_wrong_count_is_one_line(casemate: Casemate, given: str, said: str) ->
     assert ended.exit_code == 2 and ended.stderr.count("\n") == 1 and "--repeat" in ended.stderr and said in ended.stderr
 
 
+def test_what_cannot_have_a_slot_is_cold_and_says_why(casemate: Casemate, tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    given.write_text("its input")
+    cases = {("--stdin", str(given)): "its standard input is there at its birth"}
+    if os.geteuid() != 0:  # root has a range of ids all the same
+        cases[("--weaken", "single-id")] = "boxes that share one user id are made one by one"
+    for options, reason in cases.items():
+        timing = casemate.call(*TRUSTED, "--start", "hot", *options, "-c", "print(1)").outcome["timing"]
+        assert (timing["start"], timing.get("cold_reason")) == ("cold", reason), options
+    told = casemate.call("run", "--trust", "trusted", "--start", "hot", "--stdin", str(given), "-c", "print(1)").stderr
+    assert "0 hot, 0 warm, 1 cold (its standard input is there at its birth)" in told
+
+
 def test_slots_of_one_zygote_share_no_randomness(casemate: Casemate) -> None:
     code = """
 import os, random, secrets, tempfile, uuid, ssl, json
