@@ -46,6 +46,7 @@ class Seen:
     reason: Any
     exit_code: int
     teardown: str | None
+    start: str | None  # hot, warm or cold
     seconds: float
     leaks: list[str]
     text: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from guest_file import Guest, all_guests, wall_names
+from guest_file import START, Guest, all_guests, wall_names
 from runner import OuterBox, Seen, casemate_binary, missing_privilege
 
 import observers
@@ -37,6 +37,7 @@ def test_a_guest_is_contained(guest: Guest) -> None:
     assert re.search(guest.credit, seen.text), f"nothing in the outcome says {guest.credit}\n{seen.text}"
     assert seen.teardown == "destroyed", seen.text
     assert not seen.leaks, f"{guest.name} left {seen.leaks}"
+    assert START != "hot" or seen.start == "hot", f"{guest.name} met a new box: {seen.text}"
 
 
 def test_headers_name_walls_and_observers_that_there_are() -> None:

@@ -19,11 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import observers
-from guest_file import GUESTS, SLOW, Guest, read_guest
+from guest_file import GUESTS, SLOW, START, Guest, read_guest
 from who import WHO
-
-# How boxes are started: "hot" sends every guest into a slot (CASEMATE_TEST_START).
-START = os.environ.get("CASEMATE_TEST_START", "")
 
 _RUN_SECONDS = 20.0 * SLOW
 _LEAK_SECONDS = 3.0 * SLOW
@@ -164,6 +161,7 @@ class Watch:
             "reason": run.outcome.get("reason"),
             "exit_code": run.exit_code,
             "teardown": (run.outcome.get("teardown") or {}).get("verdict"),
+            "start": (run.outcome.get("timing") or {}).get("start"),
             "seconds": round(run.seconds, 3),
             "leaks": leaks,
             "text": run.text[:20000],
