@@ -135,7 +135,7 @@ SUITES = {
 }
 # Those with outer boxes, and those that run side by side: outer boxes do not see each other, nor what is beside.
 HOSTILE = ("escape", "escape_hot", "walls")
-LANES = ("slots", *HOSTILE)
+LANES = (("escape",), ("escape_hot",), ("slots", "walls"))
 
 
 def unit_tests_as(who: str) -> None:
@@ -228,18 +228,19 @@ def pytest_as(who: str, suite: str, asked: dict[str, Any], more: dict[str, str],
 
 
 def side_by_side(asked: dict[str, Any]) -> None:
-    """Runs tests/escape in new boxes and in slots, the table of walls, and the tests of slots: a lane for each."""
-    wanted = [(who, suite) for suite in LANES for who in asked["users"] if suite in asked["suites"]]
+    """Runs tests/escape in new boxes and in slots, the table of walls, and the tests of slots, in three lanes."""
+    wanted = [(who, suite) for lane in LANES for suite in lane for who in asked["users"] if suite in asked["suites"]]
     # Which wall stops what is measured with the boxes of root, unless another user is asked for alone.
     if "root" in asked["users"] and (TESTER, "walls") in wanted:
         wanted.remove((TESTER, "walls"))
 
-    def run(suite: str) -> None:
-        for who in [who for who, of in wanted if of == suite]:
-            suite_as(who, suite, asked)
+    def run(lane: tuple[str, ...]) -> None:
+        for who, suite in wanted:
+            if suite in lane:
+                suite_as(who, suite, asked)
 
     with ThreadPoolExecutor() as pool:
-        for ended in [pool.submit(run, suite) for suite in LANES]:
+        for ended in [pool.submit(run, lane) for lane in LANES]:
             ended.result()
 
 
@@ -284,7 +285,7 @@ def main() -> int:
                 with timed(who, "unit"):
                     unit_tests_as(who)
             for suite in asked["suites"]:
-                if suite not in ("unit", *LANES):
+                if suite in ("cleanup", "e2e"):
                     suite_as(who, suite, asked)
         side_by_side(asked)
         if asked.get("script"):
