@@ -337,6 +337,11 @@ def _what_is(runtime: Path) -> dict[str, set[str]]:
 
 @pytest.fixture(autouse=True)
 def nothing_left(casemate: Casemate) -> Iterator[None]:
+    """Fails a test that leaves something behind."""
+    yield from watch_for_remains(casemate)
+
+
+def watch_for_remains(casemate: Casemate) -> Iterator[None]:
     """Fails a test that leaves a process, a mount, a cgroup or a runtime file behind.
 
     A program that was killed has a warden that ends by itself; it has five seconds for that.

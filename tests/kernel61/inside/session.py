@@ -217,6 +217,7 @@ def pytest_as(who: str, suite: str, asked: dict[str, Any], more: dict[str, str],
     command = ["/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-p", "guest_plugin"]
     command += [f"--junitxml={xml}", "--rootdir", str(REPOSITORY), *asked["pytest"], str(REPOSITORY / SUITES[suite])]
     more = more | {"CASEMATE_TEST_SLOW": str(asked["slow"]), "PYTHONPATH": str(INSIDE)}
+    more["CASEMATE_ESCAPE_SHARED"] = "1"
     if suite == "escape_hot":
         more["CASEMATE_TEST_START"] = "hot"
     code = logged(who, suite, command, more, run_by=run_by)
