@@ -357,7 +357,7 @@ def watch_for_remains(casemate: Casemate) -> Iterator[None]:
         left.update({kind: now - before[kind] for kind, now in _what_is(casemate.runtime).items()})
         return not any(left.values())
 
-    if not wait_for(is_clean, seconds=5.0):
+    if not wait_for(is_clean, seconds=5.0 * SLOW):
         for process in left["processes"]:
             os.kill(int(process.split(":")[0]), signal.SIGKILL)
         pytest.fail(f"left behind: { {kind: what for kind, what in left.items() if what} }")
