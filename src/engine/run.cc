@@ -339,6 +339,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
     if (run.started()) result.timing.start = outcome::Start::kCold;
     const bool whole = ended.cause != frame::EndCause::kSetupFailed;
     record_cold(live, result, {observed.failure, whole, ended_at, gone});
+    if (slots_) result.timing.cold_reason = cold_reason_;
   }
   result.timing.checkout_ms = ms_between(live.asked_at, run.started() ? run.started_at() : ended_at);
   result.timing.execution_ms = ended.wall_us / 1000;

@@ -198,6 +198,7 @@ void write_costs(json::Writer& out, const Outcome& outcome) {
   out.field("checkout_ms", timing.checkout_ms).field("execution_ms", timing.execution_ms);
   out.field("artifact_ms", timing.artifact_ms).field("teardown_ms", timing.teardown_ms);
   if (timing.start) out.field("start", kStarts.at(index_of(*timing.start)));
+  if (!timing.cold_reason.empty()) out.field("cold_reason", timing.cold_reason);
   out.end_object();
   out.key("teardown").begin_object().field("verdict", kVerdicts.at(index_of(outcome.teardown))).end_object();
 }

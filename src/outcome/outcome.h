@@ -146,6 +146,7 @@ struct Timing {
   std::uint64_t artifact_ms = 0;
   std::uint64_t teardown_ms = 0;
   std::optional<Start> start;  // absent when no box was started
+  std::string cold_reason;     // why a run that could have had a slot got a new box; else empty
 };
 
 enum class TeardownVerdict { kDestroyed, kQuarantined, kPending };

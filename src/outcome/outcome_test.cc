@@ -110,6 +110,13 @@ TEST(Outcome, AFullOneHasTheDocumentedForm) {
       R"("start":"hot"},"teardown":{"verdict":"destroyed"},"report":"r"})");
 }
 
+TEST(Outcome, AColdRunSaysWhyItHadNoSlot) {
+  Outcome outcome = full_outcome();
+  outcome.timing.start = Start::kCold;
+  outcome.timing.cold_reason = "no zygote yet";
+  EXPECT_NE(write_json(outcome).find(R"("start":"cold","cold_reason":"no zygote yet"})"), std::string::npos);
+}
+
 TEST(Outcome, ListsAreBoundedAndSayWhatIsMissing) {
   Outcome outcome;
   outcome.artifacts.resize(kArtifactsMax + 2);

@@ -36,8 +36,10 @@ struct PoolConfig {
   milliseconds nest_age_max{600'000};
   milliseconds slot_age_max{300'000};  // a slot parked for longer is destroyed
 
-  milliseconds nest_start_max{10'000};
-  milliseconds slot_create_max{5'000};
+  // Long, since what fails here is begun again from nothing: an interpreter that is read from a disk for the
+  // first time took more than ten seconds on an emulated machine.
+  milliseconds nest_start_max{30'000};
+  milliseconds slot_create_max{20'000};
   // Then it is quarantined. Longer than a warden tries to show that a slot is gone, which is 10 s to end it
   // and 10 s to remove its groups: what it says in the end says more than that it took long.
   milliseconds teardown_max{25'000};

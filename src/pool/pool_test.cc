@@ -131,7 +131,7 @@ TEST_F(PoolTest, GivesUpANestThatDoesNotStart) {
   now_ += some_config().nest_start_max;
   EXPECT_EQ(plan(), "end 1");
   EXPECT_FALSE(pool().nest_ready({1}, now_));
-  EXPECT_EQ(cold(), "the zygote of bare failed: it did not start within 10 s");
+  EXPECT_EQ(cold(), "the zygote of bare failed: it did not start within 30 s");
   ASSERT_TRUE(pool().nest_failed({1}, "killed", now_));
   EXPECT_TRUE(pool().nests().empty());
 }

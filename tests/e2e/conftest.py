@@ -342,6 +342,11 @@ def _what_is(runtime: Path) -> dict[str, set[str]]:
 
 @pytest.fixture(autouse=True)
 def nothing_left(casemate: Casemate) -> Iterator[None]:
+    """Fails a test that leaves something behind."""
+    yield from watch_for_remains(casemate)
+
+
+def watch_for_remains(casemate: Casemate) -> Iterator[None]:
     """Fails a test that leaves a process, a mount, a cgroup or a runtime file behind.
 
     A program that was killed has a warden that ends by itself; it has five seconds for that.
@@ -357,7 +362,7 @@ def nothing_left(casemate: Casemate) -> Iterator[None]:
         left.update({kind: now - before[kind] for kind, now in _what_is(casemate.runtime).items()})
         return not any(left.values())
 
-    if not wait_for(is_clean, seconds=5.0):
+    if not wait_for(is_clean, seconds=5.0 * SLOW):
         for process in left["processes"]:
             os.kill(int(process.split(":")[0]), signal.SIGKILL)
         pytest.fail(f"left behind: { {kind: what for kind, what in left.items() if what} }")

@@ -281,8 +281,9 @@ def test_doctor_says_what_this_host_gives(casemate: Casemate) -> None:
     ended = casemate.call("doctor")
     assert ended.exit_code == 0, ended
     text = ended.stdout.decode()
-    for promise in ("rung jail", "proven teardown", "limits", "rung gvisor", "rung microvm"):
+    for promise in ("rung jail", "proven teardown", "limits", "hot slots", "rung gvisor", "rung microvm"):
         assert promise in text
+    assert re.search(r"yes +hot slots +a run took less than \d+ ms", text), text
     assert "fix: " in text
     found = json.loads(casemate.call("doctor", "--json").stdout)
     assert {"name", "kept", "detail"} <= set(found["findings"][0])

@@ -42,6 +42,8 @@ GUESTS = HERE / "guests"
 PAIRS = HERE / "pairs"
 # A machine that is emulated says how much longer its runs may take (tests/e2e/conftest.py).
 SLOW = float(os.environ.get("CASEMATE_TEST_SLOW", "1"))
+# How boxes are started: "hot" sends every guest into a slot.
+START = os.environ.get("CASEMATE_TEST_START", "")
 _CAPABILITIES = {"CAP_SYS_RESOURCE": 24}
 _REQUIRED = ("guest", "source", "attacks", "walls", "observer", "oracle", "status")
 _FIELDS = (*_REQUIRED, "also", "open", "unprivileged", "credit", "options", "needs", "first", "note")

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -26,7 +27,13 @@ ROOT = HERE.parents[1]
 # Debian's own: a python3 on PATH may lie where the outer box does not look.
 PYTHON = "/usr/bin/python3"
 STORES = (Path("/var/lib/casemate/images"),)
-BOX_SECONDS = 120.0 * SLOW
+# One outer box for many guests, where making one costs much: each is contained, so that it leaves nothing to the
+# next. One that was not, or that left something, is the last in its box.
+SHARED = bool(os.environ.get("CASEMATE_ESCAPE_SHARED"))
+_SHARED_RUNS = 40
+BOX_SECONDS = 7200.0 if SHARED else 120.0 * SLOW
+# Those that look at what the kernel counts for the whole host: one run at a time, whoever else tests here.
+_HOST_WIDE = ("sockets_taken", "datagrams_taken", "locks_taken", "programs_compiled")
 _ANSWER_SECONDS = 45.0 * SLOW
 _START_SECONDS = 15.0 * SLOW
 # How boxes are started: "hot" sends every guest into a slot (watch.py).
@@ -115,6 +122,7 @@ class OuterBox:
         self._binary = binary
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
+        self.runs = 0
 
     def __enter__(self) -> OuterBox:
         command = [PYTHON, "-B", "-S", "-E", str(HERE / "outer_box.py")]
@@ -146,9 +154,13 @@ class OuterBox:
         assert self._process and self._process.stdin
         request = {"guest": guest.name, "off": bits_of(tuple(off or ())), "test_build": off is not None and not released}
         request["pair"] = guest.first != ""
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        answer = self._answer(_ANSWER_SECONDS)
+        with open("/run/casemate-escape.lock", "w") as lock:
+            if guest.observer in _HOST_WIDE:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            answer = self._answer(_ANSWER_SECONDS)
+        self.runs += 1
         if "error" in answer:
             raise BrokenError(f"{guest.name}, off {off}: {answer['error']}\n{answer.get('trace', '')}")
         return Seen(**answer)
@@ -168,3 +180,21 @@ class OuterBox:
         found = json.loads(line)
         assert isinstance(found, dict)
         return found
+
+
+_shared: list[OuterBox] = []  # one or none
+
+
+def shared_box() -> OuterBox:
+    """The outer box of many guests. It is made when there is none, or when this one has served enough."""
+    if _shared and _shared[0].runs >= _SHARED_RUNS:
+        end_shared_box()
+    if not _shared:
+        _shared.append(OuterBox(casemate_binary()).__enter__())
+    return _shared[0]
+
+
+def end_shared_box() -> None:
+    """Ends it; the next guest has a new one."""
+    while _shared:
+        _shared.pop().__exit__(None, None, None)

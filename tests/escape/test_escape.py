@@ -1,6 +1,7 @@
 """Every hostile guest against the program as released: contained, credited to a wall, nothing left.
 
-Each guest meets its box in an outer box of its own (outer_box.py), whose observer looks from outside.
+Each guest meets its box in an outer box (outer_box.py), whose observer looks from outside: in one of its own,
+or with CASEMATE_ESCAPE_SHARED=1 in one that many share.
 """
 
 from __future__ import annotations
@@ -8,8 +9,17 @@ from __future__ import annotations
 import re
 
 import pytest
-from guest_file import Guest, all_guests, wall_names
-from runner import OuterBox, Seen, casemate_binary, missing_privilege
+from guest_file import START, Guest, all_guests, wall_names
+from runner import (
+    SHARED,
+    BrokenError,
+    OuterBox,
+    Seen,
+    casemate_binary,
+    end_shared_box,
+    missing_privilege,
+    shared_box,
+)
 
 import observers
 
@@ -17,12 +27,21 @@ GUESTS = all_guests()
 
 
 def run_released(guest: Guest) -> Seen:
-    """One run of the released program in an outer box of its own."""
+    """One run of the released program in an outer box of its own, or in the shared one."""
     missing = missing_privilege()
     if missing:
         pytest.skip(f"needs {missing}")
-    with OuterBox(casemate_binary()) as outer:
-        return outer.run(guest)
+    if not SHARED:
+        with OuterBox(casemate_binary()) as outer:
+            return outer.run(guest)
+    try:
+        seen = shared_box().run(guest)
+    except BrokenError:
+        end_shared_box()
+        raise
+    if seen.evidence or seen.leaks:
+        end_shared_box()
+    return seen
 
 
 @pytest.mark.parametrize("guest", GUESTS, ids=lambda guest: guest.name)
@@ -37,6 +56,7 @@ def test_a_guest_is_contained(guest: Guest) -> None:
     assert re.search(guest.credit, seen.text), f"nothing in the outcome says {guest.credit}\n{seen.text}"
     assert seen.teardown == "destroyed", seen.text
     assert not seen.leaks, f"{guest.name} left {seen.leaks}"
+    assert START != "hot" or seen.start == "hot", f"{guest.name} met a new box: {seen.text}"
 
 
 def test_headers_name_walls_and_observers_that_there_are() -> None:

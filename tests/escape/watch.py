@@ -19,11 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import observers
-from guest_file import GUESTS, PAIRS, SLOW, Guest, read_guest
+from guest_file import GUESTS, PAIRS, SLOW, START, Guest, read_guest
 from who import WHO
-
-# How boxes are started: "hot" sends every guest into a slot (CASEMATE_TEST_START).
-START = os.environ.get("CASEMATE_TEST_START", "")
 
 _RUN_SECONDS = 20.0 * SLOW
 _LEAK_SECONDS = 3.0 * SLOW

@@ -45,7 +45,9 @@ def _command(spec: MachineSpec, results: Path) -> list[str]:
         "nosoftlockup systemd.show_status=0 systemd.log_level=notice raid=noautodetect"
     )
     command = ["nice", "-n", "10", qemu, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
-    command += ["-machine", "q35,accel=tcg,usb=off", "-cpu", "max,la57=off"]
+    # erms=off: TCG does what `rep movsb` copies byte by byte, and the kernel would use it for every page.
+    # smap=off: each access of the kernel to a program's memory would end a translated block, twice.
+    command += ["-machine", "q35,accel=tcg,usb=off", "-cpu", "max,la57=off,erms=off,smap=off"]
     command += ["-smp", str(spec.cpus), "-m", str(spec.memory_mib)]
     command += ["-kernel", str(spec.system.kernel), "-initrd", str(spec.system.initrd), "-append", arguments]
     command += ["-serial", f"file:{spec.folder / 'console.log'}", "-serial", f"file:{spec.folder / 'report.jsonl'}"]

@@ -6,6 +6,7 @@
 # oracle: its own word: calls that the kernel answered, and not the filter
 # status: ok
 # credit: mseal: ENOSYS
+# options: --wall 100s --cpu-time 100s
 # note: 335 and 336 (uretprobe, uprobe) are left out: the kernel itself lets them past every filter, and
 #   answers SIGILL and ENXIO to a program that it did not probe (kernel/seccomp.c, Linux 6.13).
 from attack import NUMBERS, in_child, table, tell

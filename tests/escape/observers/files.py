@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from guest_file import SLOW
 from observers.base import Observer
 from outer_box import DECOY
 
@@ -322,4 +323,4 @@ class ArtifactPipe(Observer):
         reader.join()
 
     def verdict(self, run: Run) -> str | None:
-        return f"the supervisor was held for {run.seconds:.1f} s" if run.seconds > 8 else None
+        return f"the supervisor was held for {run.seconds:.1f} s" if run.seconds > 8 * SLOW else None

@@ -23,8 +23,7 @@ def main() -> int:
     for name, function in CHECKS.items():
         if any(patterns) and not any(fnmatch.fnmatch(name, f"*{pattern}*") for pattern in patterns):
             continue
-        with check(who, name) as said:
-            function(said)
+        check(who, name, function)
     return 0
 
 

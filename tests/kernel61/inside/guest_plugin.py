@@ -1,5 +1,7 @@
 """A pytest plugin: reports each test when it ends, and shows an ordinary user's manager to the tests.
 
+A test that failed while the machine stood still is run again (pauses.py).
+
 The fixtures of tests/e2e give each session an XDG_RUNTIME_DIR of its own; the way to a delegated
 control group (`systemd-run --user`) leads through a socket in the real one.
 """
@@ -7,11 +9,14 @@ control group (`systemd-run --user`) leads through a socket in the real one.
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 import report as reporting
+from pauses import TRIES, pauses
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,6 +27,21 @@ def _user_manager(runtime: Path) -> None:
     for name in ("systemd", "bus"):
         if (Path(real) / name).exists() and not (runtime / name).exists():
             (runtime / name).symlink_to(Path(real) / name)
+
+
+def pytest_runtest_protocol(item: pytest.Function, nextitem: pytest.Item | None) -> bool:
+    """Runs one test, in the place of pytest's own way."""
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for _ in range(TRIES):
+        begun = time.monotonic()
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        if not any(one.failed for one in reports) or not pauses(begun):
+            break
+        item._initrequest()  # its fixtures are made anew
+    for one in reports:
+        item.ihook.pytest_runtest_logreport(report=one)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 _seconds: dict[str, float] = {}  # by test
