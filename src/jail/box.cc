@@ -128,9 +128,10 @@ std::optional<Instant> Box::next_deadline() const {
   return std::min(wall_end(), next_cpu_check_);
 }
 
+bool Box::wall_clock_on() const { return !kTestBuild || (spec_.walls_off & wall_bit(Wall::kWallClock)) == 0; }
+
 Instant Box::wall_end() const {
-  const bool off = kTestBuild && (spec_.walls_off & wall_bit(Wall::kWallClock)) != 0;
-  return off ? Instant::max() : started_at_ + milliseconds(spec_.wall_max_ms);
+  return wall_clock_on() ? started_at_ + milliseconds(spec_.wall_max_ms) : Instant::max();
 }
 
 void Box::end(EndCause cause) {

@@ -63,10 +63,10 @@ class Box {
   // A parked box has been sent its program: its time runs. False when it is not parked.
   bool start(const frame::StartBox& message, Instant at);
   // What the engine sets when it sends the program: the owner polls it from take_parked() on and says when
-  // it has expired. A box that was started has its own time.
+  // it has expired.
   const sys::Fd& wall_timer() const { return wall_timer_; }
   void on_wall_timer() {
-    if (!running_) end(frame::EndCause::kWall);
+    if (wall_clock_on()) end(frame::EndCause::kWall);
   }
   std::optional<frame::BoxStarted> take_started();
   // With the descriptors of the message.
@@ -99,6 +99,7 @@ class Box {
   void check_limits(Instant at);
   void fill_usage(Instant at);
   std::uint64_t cpu_us() const;
+  bool wall_clock_on() const;
   Instant wall_end() const;
 
   const Host& host_;

@@ -23,8 +23,6 @@ namespace {
 
 using frame::EndCause;
 
-constexpr std::uint64_t kSecondUs = 1'000'000;
-
 // The pid of the process that a pidfd stands for, in our own namespace: the line "Pid:" of its fdinfo (Linux
 // 5.5). 0 when it has ended.
 int pid_of(const sys::Fd& pidfd) {
@@ -229,7 +227,7 @@ bool Box::start(const frame::StartBox& message, Instant at) {
   running_ = true;
   spec_.wall_max_ms = message.wall_max_ms;
   spec_.cpu_time_max_ms = message.cpu_time_max_ms;
-  started_at_ = at - microseconds(std::min<std::uint64_t>(message.running_us, kSecondUs));
+  started_at_ = at - microseconds(std::min(message.running_us, message.wall_max_ms * 1000));
   next_cpu_check_ = started_at_ + milliseconds(spec_.cpu_time_max_ms) * 1000 / std::max(spec_.cpus_milli, 1U);
   return true;
 }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.conftest import SLOW, Casemate, Ended
+from e2e.conftest import SLOW, Casemate, Ended, wait_for
 
 MEASURES = ["hot_print", "pandas_job", "cold_run", "sustained", "memory_hot_slot", "live_1000"]
 PEERS = ["python3", "bwrap", "runc", "runsc"]
@@ -32,7 +34,8 @@ def check_row(row: dict[str, Any]) -> None:
     assert row["n"] >= 1
     assert row["isolation"]["ours"].startswith("jail") and row["isolation"]["theirs"]
     if row["measure"] in ("hot_print", "pandas_job", "sustained"):
-        assert row["ours_faults"] > 0, row
+        # A run that touches no page for the first time is what a rehearsal is for.
+        assert row["ours_faults"] > (-1 if row["measure"] == "hot_print" else 0), row
     assert ours["unit"] == theirs["unit"] == UNITS.get(row["measure"], ours["unit"])
 
 
@@ -153,3 +156,13 @@ def test_too_few_open_files_are_said(casemate: Casemate) -> None:
     )
     reasons = [one["reason"] for one in json.loads(ended.stdout)["skipped"]]
     assert any("open files" in reason or "MiB are available" in reason for reason in reasons), reasons
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_end_in_the_middle_leaves_no_directory(casemate: Casemate, tmp_path: Path, number: signal.Signals) -> None:
+    process = casemate.start("bench", "--measures", "cold_run", "--samples", "1000", env={"TMPDIR": str(tmp_path)})
+    assert wait_for(lambda: any(tmp_path.iterdir()), 30 * SLOW)
+    time.sleep(0.3)
+    process.send_signal(number)
+    process.communicate(timeout=30 * SLOW)
+    assert wait_for(lambda: not any(tmp_path.iterdir()), 10 * SLOW)

@@ -179,6 +179,28 @@ def test_a_slot_whose_engine_says_nothing_ends_by_its_timer(warden: Warden) -> N
         os.close(fd)
 
 
+def test_the_timer_of_a_slot_holds_when_the_warden_was_told_too(warden: Warden) -> None:
+    warden.make_nest(1)
+    box, fds = warden.make_slot(2, nest=1)
+    set_timer(fds[0], seconds=0.5)
+    box.control.sendall(program_of(b"import time; time.sleep(60)"))
+    begun = time.monotonic()
+    warden.send("StartBox", 2, wall_max_ms=50_000, cpu_time_max_ms=50_000, running_us=1000)
+    assert warden.receive("BoxEnded").cause == CAUSE["kWall"]
+    assert time.monotonic() - begun < 10
+    assert warden.destroy(2).destroyed
+    # An engine that was stopped meanwhile tells late, and its program has had that time.
+    box, more = warden.make_slot(3, nest=1)
+    box.control.sendall(program_of(b"import time; time.sleep(60)"))
+    begun = time.monotonic()
+    warden.send("StartBox", 3, wall_max_ms=20_000, cpu_time_max_ms=20_000, running_us=20_000_000)
+    assert warden.receive("BoxEnded").cause == CAUSE["kWall"]
+    assert time.monotonic() - begun < 10
+    assert warden.destroy(3).destroyed
+    for fd in [*fds, *more]:
+        os.close(fd)
+
+
 def set_timer(fd: int, seconds: float) -> None:
     """timerfd_settime(2), which Python has from 3.13 on."""
 

@@ -15,7 +15,7 @@ constexpr std::size_t kHot = 2;
 Turns turns_of(const Place& place, const char* measure, milliseconds quick_each_peer) {
   Turns turns{measure, "ms", place.samples, 20, milliseconds{60'000}};
   if (place.quick) {
-    turns.least = 2;
+    turns.least = 1;
     turns.each_peer = quick_each_peer;
   }
   return turns;
@@ -58,7 +58,7 @@ Result<void> measure_hot_print(const Place& place) {
 }
 
 Result<void> measure_pandas_job(const Place& place) {
-  return measure_hot(place, turns_of(place, "pandas_job", milliseconds{1000}), kPandas);
+  return measure_hot(place, turns_of(place, "pandas_job", milliseconds{700}), kPandas);
 }
 
 Result<void> measure_cold_run(const Place& place) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -56,15 +57,36 @@ std::vector<std::string> python_arguments(const std::string& program) {
 
 std::vector<std::string> plain_environment() { return {"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}; }
 
+namespace {
+
+// A child that removes the directory when nobody has the other end of the pipe any more.
+Result<sys::Fd> start_sweeper(const std::string& path) {
+  sys::Pair pipe = TRY(sys::make_pipe());
+  const pid_t child = ::fork();
+  if (child < 0) return fail_errno("fork");
+  if (child > 0) return std::move(pipe.second);
+  pipe.second.reset();
+  (void)::setsid();  // Ctrl-C is for the others
+  char nothing = 0;
+  ssize_t got = 1;
+  while (got > 0 || (got < 0 && errno == EINTR)) got = ::read(pipe.first.get(), &nothing, 1);
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+  ::_exit(0);
+}
+
+}  // namespace
+
 Result<PeerRoom> PeerRoom::make(std::string rootfs) {
   const char* temporary = ::getenv("TMPDIR");
   std::string path = std::string(temporary != nullptr ? temporary : "/tmp") + "/casemate-bench-XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return fail_errno("make a directory like " + path);
-  return PeerRoom(std::move(rootfs), std::move(path));
+  sys::Fd alive = TRY(start_sweeper(path));
+  return PeerRoom(std::move(rootfs), std::move(path), std::move(alive));
 }
 
 PeerRoom::~PeerRoom() {
-  std::error_code ignored;  // a few small files; the system's own clean-up of /tmp finds them too
+  std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 

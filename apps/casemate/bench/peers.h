@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "bench/launch.h"
+#include "sys/fd.h"
 
 namespace casemate::bench {
 
@@ -26,13 +27,15 @@ std::vector<std::string> python_arguments(const std::string& program);
 std::vector<std::string> plain_environment();
 
 // Makes launches. Bundles of OCI runtimes and their state are below a directory of its own, which goes with
-// it.
+// it, and also when this process is killed: a child sweeps it up then.
 class PeerRoom {
  public:
   // `rootfs`: of the image. Errors: system.
   static Result<PeerRoom> make(std::string rootfs);
   PeerRoom(PeerRoom&& other) noexcept
-      : rootfs_(std::move(other.rootfs_)), path_(std::exchange(other.path_, {})) {}
+      : rootfs_(std::move(other.rootfs_)),
+        path_(std::exchange(other.path_, {})),
+        alive_(std::move(other.alive_)) {}
   PeerRoom& operator=(PeerRoom&&) = delete;
   ~PeerRoom();
 
@@ -40,10 +43,12 @@ class PeerRoom {
   Result<Launch> launch_of(const Peer& peer, const std::string& program);
 
  private:
-  PeerRoom(std::string rootfs, std::string path) : rootfs_(std::move(rootfs)), path_(std::move(path)) {}
+  PeerRoom(std::string rootfs, std::string path, sys::Fd alive)
+      : rootfs_(std::move(rootfs)), path_(std::move(path)), alive_(std::move(alive)) {}
   Result<std::string> make_bundle(const std::string& program);
 
   std::string rootfs_, path_;
+  sys::Fd alive_;  // a pipe to the sweeper, who reads its end
   int bundles_ = 0;
 };
 
