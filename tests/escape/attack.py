@@ -48,6 +48,10 @@ NUMBERS: dict[str, int] = {
 }  # fmt: skip
 
 
+# Before a guest starts threads, one of which would take the signal from who waits for it in hold().
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+
+
 def call(name: str | int, *arguments: Any) -> tuple[int, str]:
     """A raw system call: its result, and "ok" or the name of the errno.
 
@@ -97,7 +101,6 @@ def attempt(what: str, act: Any) -> Any:
 
 def hold(label: str) -> None:
     """Stands still, named esc:LABEL, until the outside has looked and says go on: for as long as it said."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     name_process("esc:" + label)
     signal.sigtimedwait({signal.SIGUSR1}, float(arg("patience")))
     name_process("guest")

@@ -15,7 +15,7 @@
     # options: more arguments for `casemate run`
     # open: why nothing here can contain it; a hole that is known
     # unprivileged: why the boxes of an ordinary user do not contain it, where those of root do
-    # needs: capabilities of the harness without which it cannot be shown
+    # needs: capabilities of the harness, and facilities of the kernel, without which it cannot be shown
     # first: of a pair (pairs/): who runs first and holds still while the other runs, hostile or innocent
     # note: what else a reader should know
 
@@ -128,11 +128,35 @@ def _there(wall: str) -> str:
     return name if (whiteout_is_a_device() if what == "device" else landlock_abi() >= int(what)) else ""
 
 
+def _events_for_everybody() -> bool:
+    """Whether perf_event_open(2) is there without a capability. Debian's kernels start at 3: it is not."""
+    try:
+        return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text()) < 3
+    except OSError:
+        return False
+
+
+@functools.cache
+def _secret_memory() -> bool:
+    """Whether memfd_secret(2) is there. Before Linux 6.5 it was off unless asked for when booting."""
+    fd = int(ctypes.CDLL(None).syscall(447, 0))
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
+
+
+_FACILITIES = {"perf_events": _events_for_everybody, "secret_memory": _secret_memory}
+
+
 def absent(needs: tuple[str, ...]) -> list[str]:
-    """Those of these capabilities that this process does not have."""
+    """Those of these capabilities and facilities that this process and its kernel do not have."""
     found = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
     held = int(found.group(1), 16) if found else 0
-    return [name for name in needs if not held >> _CAPABILITIES[name] & 1]
+    return [
+        name
+        for name in needs
+        if not (_FACILITIES[name]() if name in _FACILITIES else held >> _CAPABILITIES[name] & 1)
+    ]
 
 
 def read_guest(path: Path) -> Guest:

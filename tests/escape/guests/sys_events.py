@@ -6,6 +6,7 @@
 # oracle: a descriptor of the guest's, read from outside, is a performance event
 # status: ok
 # credit: perf_event_open: EPERM
+# needs: perf_events
 import ctypes
 import struct
 

@@ -6,6 +6,7 @@
 # oracle: a descriptor of the guest's, read from outside, is secret memory
 # status: ok
 # credit: memfd_secret: ENOSYS
+# needs: secret_memory
 from attack import call, hold, tell
 
 tell("memfd_secret", call("memfd_secret", 0)[1])
