@@ -19,8 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
@@ -28,6 +30,12 @@
 #include "jail/nest_steps.h"
 #include "jail/plan.h"
 #include "jail/step.h"
+
+// Of the image's C library, if it has them (2.35).
+extern "C" {
+extern const std::ptrdiff_t __rseq_offset __attribute__((weak));  // NOLINT(bugprone-reserved-identifier)
+extern const unsigned __rseq_size __attribute__((weak));          // NOLINT(bugprone-reserved-identifier)
+}
 
 namespace {
 
@@ -86,6 +94,17 @@ int fork_into(const SlotRequest& request, const int namespaces, int link, int in
   return 1;
 }
 
+// The kernel tells each thread on which processor it is, in memory that the C library registers for it once.
+// The process between the zygote and its guest shared memory, for which the kernel forgets that: without this
+// the guest's sched_getcpu() would say for ever where the zygote was.
+void register_rseq() {
+  constexpr unsigned kSizeMin = 32;
+  constexpr unsigned kSignature = 0x53053053;               // RSEQ_SIG of this architecture in sys/rseq.h
+  if (&__rseq_size == nullptr || __rseq_size == 0) return;  // a C library before 2.35, or switched off
+  char* area = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;
+  (void)::syscall(SYS_rseq, area, std::max(__rseq_size, kSizeMin), 0, kSignature);
+}
+
 // The guest, from the fork to a process that holds nothing but its four descriptors and the link.
 void become_slot_guest(const Plan& plan) {
   step(plan, Stage::kAttach, [&] { return attach_self(plan); });
@@ -116,6 +135,7 @@ PyObject* serve(PyObject*, PyObject* argument) {
     if (done == 0) {
       guest_link = plan.link;
       become_slot_guest(plan);
+      register_rseq();
       PyOS_AfterFork_Child();
       return Py_BuildValue("(iO)", 3, plan.rehearse ? Py_True : Py_False);
     }
@@ -149,6 +169,7 @@ PyObject* failed(PyObject*, PyObject* arguments) {
 PyObject* parked(PyObject*, PyObject*) {
   LinkMessage message;
   message.kind = LinkMessage::Kind::kParked;
+  message.processor = ::sched_getcpu();
   send_link(guest_link, message);
   (void)::close(guest_link);
   guest_link = -1;

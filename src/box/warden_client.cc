@@ -207,7 +207,7 @@ Result<WardenEvent> WardenClient::event_of(sys::Message& message) {
       message.fds.erase(message.fds.begin());
       UsageFiles usage = TRY(UsageFiles::from(parked, std::move(message.fds)));
       return WardenEvent(Parked{parked.header, parked.walls_on, parked.setup_us, parked.outside_id,
-                                std::move(timer), std::move(usage)});
+                                parked.processor, std::move(timer), std::move(usage)});
     }
     case WardenType::kNestReady: return as(frame::NestReady{});
     case WardenType::kNestEnded: return as(frame::NestEnded{});

@@ -33,6 +33,7 @@ struct Parked {
   std::uint64_t walls_on = 0;
   std::uint64_t setup_us = 0;
   std::uint64_t outside_id = 0;
+  int processor = -1;  // where its guest sleeps, which is a hint; -1: not known
   sys::Fd wall_timer;  // to be set before the program is sent
   UsageFiles usage;
 };

@@ -20,7 +20,7 @@ namespace {
 
 using outcome::Stream;
 
-constexpr microseconds kAwake{1000};
+constexpr microseconds kShort{1000};
 constexpr milliseconds kWriteTime{30'000};
 // After the wall limit the warden has to kill and reap; past this it is taken for lost.
 constexpr milliseconds kWardenGrace{30'000};
@@ -91,6 +91,7 @@ Result<void> LiveRun::start_in(Lease lease) {
   started_.emplace();
   started_->walls_on = lease_.walls_on;
   started_at_ = now();
+  beside_ = lease_.processor == ::sched_getcpu();
   const milliseconds wall = request_.limits.wall;
   itimerspec until{};
   until.it_value.tv_sec = static_cast<time_t>(wall.count() / 1000);
@@ -219,33 +220,32 @@ Result<void> LiveRun::write_control() {
   return {};
 }
 
-// A short program in a slot is through before this process would be asleep and awake again; so for the first
-// moments it stays awake, and lets others run.
-bool LiveRun::awake() const { return in_slot_ && now() - started_at_ < kAwake; }
-
+// A short program on another processor is through before this process would be asleep and awake again, so for
+// the first moments it stays awake; one on this processor has to be let run.
 int LiveRun::wait_for(std::span<pollfd> items, Deadline deadline) const {
-  while (awake()) {
-    const int ready = ::poll(items.data(), items.size(), 0);
-    if (ready != 0) return ready;
-    (void)::sched_yield();
-  }
-  // A run that has just turned out not to be short: the warden is told before we sleep.
-  return in_slot_ && !told_ ? 0 : ::poll(items.data(), items.size(), deadline.poll_timeout_ms(now()));
+  if (!in_slot_ || told_) return ::poll(items.data(), items.size(), deadline.poll_timeout_ms(now()));
+  const Instant until = started_at_ + kShort;
+  if (beside_) return ::poll(items.data(), items.size(), Deadline::at(until).poll_timeout_ms(now()));
+  int ready = 0;
+  while (ready == 0 && now() < until) ready = ::poll(items.data(), items.size(), 0);
+  return ready;
 }
 
 Result<void> LiveRun::watch() {
   while (!ended_) {
     std::array<pollfd, 5> items{};
     items[0] = {warden_.socket().get(), POLLIN, 0};
-    items[1] = {stdout_ ? stdout_.get() : -1, POLLIN, 0};
-    items[2] = {stderr_ ? stderr_.get() : -1, POLLIN, 0};
+    // What a short program prints is read when it is done: to be woken for it would be to interrupt it.
+    const bool prints = !(in_slot_ && beside_ && !told_);
+    items[1] = {prints && stdout_ ? stdout_.get() : -1, POLLIN, 0};
+    items[2] = {prints && stderr_ ? stderr_.get() : -1, POLLIN, 0};
     items[3] = {control_ ? control_.get() : -1, static_cast<short>(feeding_ ? POLLIN | POLLOUT : POLLIN), 0};
     items[4] = {hooks_.cancel != nullptr && !asked_end_ ? hooks_.cancel->get() : -1, POLLIN, 0};
     if (warden_.has_events()) {
       TRY(on_warden());
       continue;
     }
-    if (in_slot_ && !told_ && !awake()) TRY(tell_warden());
+    if (in_slot_ && !told_ && now() - started_at_ >= kShort) TRY(tell_warden());
     const Deadline lost = Deadline::at(started_at_ + request_.limits.wall + kWardenGrace);
     const int ready = wait_for(items, lost);
     if (ready < 0 && errno != EINTR) return fail_errno("poll");

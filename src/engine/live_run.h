@@ -54,7 +54,6 @@ class LiveRun {
   void take(box::WardenEvent event);
   void finish_if_done();
   Result<void> tell_warden();
-  bool awake() const;
   std::uint64_t run_us() const;
   int wait_for(std::span<pollfd> items, Deadline deadline) const;
   void read_stream(outcome::Stream stream, sys::Fd& pipe, bool to_the_end);
@@ -74,7 +73,7 @@ class LiveRun {
   sys::Fd stdout_, stderr_, control_;
   bool feeding_ = true;
   bool asked_end_ = false;
-  bool in_slot_ = false, told_ = false, done_seen_ = false;
+  bool in_slot_ = false, beside_ = false, told_ = false, done_seen_ = false;  // beside_: on our processor
   Lease lease_;
   Instant started_at_{};
   std::optional<frame::BoxStarted> started_;

@@ -96,6 +96,7 @@ Slots::Taken Slots::take(const pool::SlotClass& slot_class, Instant now) {
   lease.name = made.name;
   lease.volume = made.volume;
   lease.walls_on = made.walls_on;
+  lease.processor = made.processor;
   lease.usage = std::move(made.usage);
   lease.wall_timer = std::move(made.wall_timer);
   lease.out = std::move(made.out);
@@ -166,6 +167,7 @@ bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
     made.walls_on = parked->walls_on;
     made.outside_id = parked->outside_id;
     made.setup_us = parked->setup_us;
+    made.processor = parked->processor;
     made.usage = std::move(parked->usage);
     made.wall_timer = std::move(parked->wall_timer);
     (void)pool_.slot_ready(made.slot, made.level, birth_of(made.volume, parked->walls_on), now);

@@ -30,6 +30,7 @@ struct Lease {
   std::string name;  // "box_…"
   std::string volume;
   std::uint64_t walls_on = 0;
+  int processor = -1;  // where its guest sleeps: a hint
   box::UsageFiles usage;
   sys::Fd wall_timer;
   sys::Fd out, err, control;
@@ -106,6 +107,7 @@ class Slots {
     std::string run;  // that had it
     std::uint64_t walls_on = 0;
     std::uint64_t outside_id = 0, setup_us = 0;
+    int processor = -1;
     box::UsageFiles usage;
     sys::Fd wall_timer;
     sys::Fd out, err, control;

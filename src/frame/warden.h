@@ -212,6 +212,8 @@ struct BoxParked {
   std::uint64_t cpu_base_us = 0;   // used before now
   std::uint32_t usage_files = 0;   // bits: those that this host has
   std::uint32_t cpu_per_us = 1;    // the unit of kCpu: so many to a microsecond
+  std::int32_t processor = -1;     // where the guest fell asleep: a hint
+  std::uint32_t zero = 0;
   // Per UsageFile kUsageKeySize bytes, ended by NUL: what the number stands behind in its file; empty: the
   // file is the number.
   std::array<char, kUsageKeysSize> usage_keys{};

@@ -171,7 +171,10 @@ void Box::take(const LinkMessage& message, std::vector<sys::Fd> fds) {
       started_ = nest_ == nullptr;
       return;
     case LinkMessage::Kind::kMainEnded: return on_main_ended(message.wait_status, message.leftover != 0);
-    case LinkMessage::Kind::kParked: guest_parked_ = true; return;
+    case LinkMessage::Kind::kParked:
+      guest_parked_ = true;
+      parked_on_ = message.processor;
+      return;
     default: return;  // what only a nest says
   }
 }

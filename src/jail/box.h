@@ -123,6 +123,7 @@ class Box {
   sys::Fd wall_timer_;
   int init_nest_pid_ = 0, guest_nest_pid_ = 0;  // in the nest's namespace
   bool init_ready_ = false, guest_parked_ = false, parked_taken_ = false, running_ = true;
+  std::int32_t parked_on_ = -1;
   bool init_reaped_ = false;
   std::uint64_t cpu_base_us_ = 0;                    // used before the run
   int guest_pid_ = 0;                                // in ours

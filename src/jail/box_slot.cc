@@ -193,6 +193,7 @@ std::optional<frame::BoxParked> Box::take_parked(std::vector<sys::Fd>& fds) {
   message.setup_us = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(now() - made_at_).count());
   message.memory_bytes = cell_.groups.memory_now();
+  message.processor = parked_on_;
   message.cpu_base_us = cpu_base_us_;
   // Descriptors of its own: what the engine closes stays open here.
   fds.emplace_back(::fcntl(wall_timer_.get(), F_DUPFD_CLOEXEC, 0));

@@ -111,7 +111,7 @@ struct LinkMessage {
     kZygoteFailed = 7,   // the zygote: text says why
     kSlotMade = 8,       // the nest's init: token, pid; a pidfd comes with it
     kForked = 9,         // the zygote: token, pid; a pidfd comes with it; or errno_value
-    kParked = 10,        // the guest: it waits for its program
+    kParked = 10,        // the guest: it waits for its program, on this processor
     kReaped = 11,        // the nest's init: pid, wait_status, minor_faults
   };
   Kind kind{};
@@ -120,7 +120,8 @@ struct LinkMessage {
   std::int32_t wait_status = 0;
   std::uint32_t leftover = 0;  // processes of the tree outlived the program
   std::int32_t pid = 0;        // in the nest's pid namespace
-  std::uint64_t token = 0;     // of the request that this answers
+  std::int32_t processor = -1;
+  std::uint64_t token = 0;  // of the request that this answers
   std::uint64_t minor_faults = 0;
   std::array<char, 160> text{};
 };

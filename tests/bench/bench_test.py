@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -159,10 +160,18 @@ def test_too_few_open_files_are_said(casemate: Casemate) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_end_in_the_middle_leaves_no_directory(casemate: Casemate, tmp_path: Path, number: signal.Signals) -> None:
-    process = casemate.start("bench", "--measures", "cold_run", "--samples", "1000", env={"TMPDIR": str(tmp_path)})
+@pytest.mark.parametrize("peer", ["python3", "runc"])
+def test_an_end_in_the_middle_leaves_nothing(
+    casemate: Casemate, tmp_path: Path, number: signal.Signals, peer: str
+) -> None:
+    if shutil.which(peer) is None:
+        pytest.skip(f"needs {peer}")
+    measure = ["--measures", "cold_run", "--peers", peer, "--samples", "1000"]
+    process = casemate.start("bench", *measure, env={"TMPDIR": str(tmp_path)})
     assert wait_for(lambda: any(tmp_path.iterdir()), 30 * SLOW)
-    time.sleep(0.3)
+    time.sleep(0.5)
     process.send_signal(number)
     process.communicate(timeout=30 * SLOW)
     assert wait_for(lambda: not any(tmp_path.iterdir()), 10 * SLOW)
+    groups = Path("/sys/fs/cgroup")
+    assert wait_for(lambda: not [*groups.glob(f"**/casemate-bench-{process.pid}-*")], 10 * SLOW)

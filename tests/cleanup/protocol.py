@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAGIC = 0x43534D31
 
 _SCALARS: dict[str, Any] = {
-    "std::uint32_t": ctypes.c_uint32,
+    "std::int32_t": ctypes.c_int32, "std::uint32_t": ctypes.c_uint32,
     "std::uint64_t": ctypes.c_uint64,
     "EndCause": ctypes.c_uint32,
     "WardenType": ctypes.c_uint32,

@@ -59,6 +59,20 @@ std::vector<std::string> plain_environment() { return {"PATH=/usr/bin:/bin", "LA
 
 namespace {
 
+// What runs of a runtime that nobody waited for have left, in control groups above all.
+void remove_containers(const std::string& path) {
+  std::error_code ignored;
+  for (const char* runtime : {"runc", "runsc"}) {
+    const std::string state = path + "/" + runtime;
+    for (const auto& entry : std::filesystem::directory_iterator(state, ignored)) {
+      (void)launch({"/usr/bin/env",
+                    {"env", runtime, "--root", state, "delete", "--force", entry.path().filename().string()},
+                    plain_environment(),
+                    {}});
+    }
+  }
+}
+
 // A child that removes the directory when nobody has the other end of the pipe any more.
 Result<sys::Fd> start_sweeper(const std::string& path) {
   sys::Pair pipe = TRY(sys::make_pipe());
@@ -70,6 +84,7 @@ Result<sys::Fd> start_sweeper(const std::string& path) {
   char nothing = 0;
   ssize_t got = 1;
   while (got > 0 || (got < 0 && errno == EINTR)) got = ::read(pipe.first.get(), &nothing, 1);
+  remove_containers(path);
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
   ::_exit(0);
