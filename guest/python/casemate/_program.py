@@ -82,7 +82,7 @@ def _load_quickly(source: bytes, path: str) -> "Optional[Loaded]":
         cut = len(source)
         for _ in range(_CUTS_MAX):
             cut = _line_before(source, cut)
-            if cut < 0 or source.startswith(_STATEMENTS, cut):
+            if cut < 0 or source.startswith(_STATEMENTS, cut) or _assigns(source, cut):
                 break
             try:
                 value = _grasp(
@@ -116,6 +116,14 @@ def _line_before(source: bytes, cut: int) -> int:
         if source[cut : cut + 1] not in _NOT_A_START:
             return cut
     return -1
+
+
+def _assigns(source: bytes, cut: int) -> bool:
+    """Whether `name.name = value` begins there, unless it is within a text: no expression then, and
+    to let the compiler refuse it would take longer than the whole rest."""
+    target, equals, value = source[cut:].partition(b"=")
+    name = target.rstrip(b" ").replace(b".", b"").replace(b"_", b"")
+    return name.isalnum() and equals != b"" and value[:1] != b"="
 
 
 def _grasp(run: "Callable[..., Any]", source: bytes, path: str) -> "CodeType":

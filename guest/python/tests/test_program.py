@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unittest
+from typing import Any
 
 from engine import RunnerTest, frame, request
 
@@ -32,6 +33,10 @@ class LastExpression(RunnerTest):
             ("'docstring'", "'docstring'"),
             ("x = 3\nx\\\n+ 1", "4"),
             ("x = '''\nx\n'''\nx", "'\\nx\\n'"),
+            ("str('''\nx = 1''')", repr("\nx = 1")),
+            ("x = 5\nx == 5", "True"),
+            ("x = 5\nx\\\n==5", "True"),
+            ("f = dict\nf(\na=1)", "{'a': 1}"),
             (
                 "{'greeting': '\u4f60\u597d', 'emoji': '\U0001f600'}",
                 "{'greeting': '\u4f60\u597d', 'emoji': '\U0001f600'}",
@@ -56,6 +61,8 @@ class LastExpression(RunnerTest):
             "with open('/dev/null') as f: f.read()",
             "try:\n    1\nexcept KeyError:\n    2\n",
             "x = '''\n5\n'''\n",
+            "str(1)\nx = y = 2",
+            "import os\nstr(1)\nos.some_name=1",
             "@staticmethod\ndef f(): pass",
         ]:
             with self.subTest(source):
@@ -297,6 +304,23 @@ class Cut(unittest.TestCase):
                 self.assertEqual(value is not None, isinstance(last, ast.Expr))
                 if value is not None:
                     self.assertEqual(value.co_filename, "p.py")
+
+    def test_an_assignment_at_the_end_is_compiled_once(self) -> None:
+        grasp, tried = _program._grasp, []
+
+        def count(run: Any, source: bytes, path: str) -> Any:
+            tried.append(source)
+            return grasp(run, source, path)
+
+        _program._may_end_in_expression(compile("1", "", "exec"))  # That compiles a sample, once.
+        _program._grasp = count
+        try:
+            for source in (b"import os\nprint(1)\nos.left = 1\n", b"f(1)\n_x=2"):
+                tried.clear()
+                _program.load(source, "p.py")
+                self.assertEqual(tried, [source])
+        finally:
+            _program._grasp = grasp
 
     def test_flags_left_behind(self) -> None:
         import sys
