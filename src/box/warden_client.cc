@@ -138,9 +138,12 @@ Result<void> WardenClient::make_box(std::uint64_t box, const BoxSpec& spec, cons
   TRY(put_strings(spec.arguments, spec.environment, message.strings));
   message.nest = spec.nest;
   message.rehearse = spec.rehearse ? 1 : 0;
-  const std::array<int, 6> fds = {ends.image,     ends.guest,     ends.stdin_fd,
-                                  ends.stdout_fd, ends.stderr_fd, ends.control};
-  return tell(frame::bytes_of(message), std::span(fds).subspan(spec.nest == 0 ? 0 : 2));
+  message.rung = spec.rung;
+  const std::array<int, 7> fds = {ends.image,     ends.guest,   ends.stdin_fd, ends.stdout_fd,
+                                  ends.stderr_fd, ends.control, ends.runtime};
+  const std::span all(fds);
+  const std::span rung = spec.rung == frame::Rung::kJail ? all.first(6) : all;
+  return tell(frame::bytes_of(message), rung.subspan(spec.nest == 0 ? 0 : 2));
 }
 
 Result<void> WardenClient::tell(std::string_view message, std::span<const int> fds) {

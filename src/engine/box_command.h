@@ -22,4 +22,11 @@ inline constexpr const char* kNoPython =
 // The Python runner: argv, with a path in the image first.
 std::vector<std::string> python_command();
 
+// What a box of this rung executes in order to run `program` in it.
+std::vector<std::string> rung_command(frame::Rung rung, const box::Limits& limits,
+                                      std::vector<std::string> program);
+// What a box of this rung may use where its guest may use `limits`. Memory is that of the whole box; the
+// host's processes and descriptors are not the guest's, and a runtime needs more of them.
+box::Limits rung_limits(frame::Rung rung, box::Limits limits);
+
 }  // namespace casemate::engine

@@ -57,9 +57,11 @@ LiveRun::LiveRun(const Request& request, box::WardenClient& warden, std::uint64_
                 [&products](Stream stream, std::string_view bytes) { products.spool(stream, bytes); }}),
       chunk_(chunk) {}
 
-Result<void> LiveRun::start(const Paths& paths, const Image& image) {
+Result<void> LiveRun::start(const Paths& paths, const Image& image, frame::Rung rung) {
   const sys::Fd image_dir = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
   const sys::Fd guest_dir = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
+  sys::Fd runtime;
+  if (rung == frame::Rung::kGvisor) runtime = TRY(sys::open_at(AT_FDCWD, paths.runsc, O_RDONLY));
   const sys::Fd input = TRY(make_stdin(request_.stdin_bytes));
   sys::Pair out = TRY(sys::make_pipe());
   sys::Pair err = TRY(sys::make_pipe());
@@ -67,14 +69,15 @@ Result<void> LiveRun::start(const Paths& paths, const Image& image) {
   for (const sys::Fd* fd : {&out.first, &err.first, &control.first}) TRY(sys::set_nonblocking(*fd));
 
   box::BoxSpec spec;
-  spec.limits = request_.limits;
-  spec.arguments = python_command();
+  rung_ = spec.rung = rung;
+  spec.limits = rung_limits(rung, request_.limits);
+  spec.arguments = rung_command(rung, request_.limits, python_command());
   spec.environment = box_environment(request_.limits);
   spec.walls_off = request_.walls_off;
   spec.fail_stage = request_.fail_stage;
   TRY(warden_.make_box(box_, spec,
                        {image_dir.get(), guest_dir.get(), input.get(), out.second.get(), err.second.get(),
-                        control.second.get()}));
+                        control.second.get(), runtime.get()}));
   stdout_ = std::move(out.first);
   stderr_ = std::move(err.first);
   control_ = std::move(control.first);
@@ -263,7 +266,20 @@ Result<void> LiveRun::watch() {
     if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));
   }
   drain();  // nobody is left who could write: what is in the pipes now is all that there will be
+  if (rung_ != frame::Rung::kJail && ended_->cause == frame::EndCause::kProgram) take_guest_end();
   return {};
+}
+
+// What the warden saw end was the runtime. A guest's own process 1 has told how its program ended; without a
+// word of its, nobody knows.
+void LiveRun::take_guest_end() {
+  const auto& end = report_.end();
+  ended_->has_status = end ? 1 : 0;
+  ended_->exit_code = end ? static_cast<std::uint32_t>(end->exit_code.value_or(0)) : 0;
+  ended_->signal = end ? static_cast<std::uint32_t>(end->signal.value_or(0)) : 0;
+  // Each of a guest's processes has some of the host's, and a runtime that can make no more of them ends.
+  if (!end) ended_->cause = ended_->pids_refused > 0 ? frame::EndCause::kPids : frame::EndCause::kLost;
+  ended_->pids_peak = 0;  // those were the host's
 }
 
 void LiveRun::drain() {

@@ -29,7 +29,7 @@ class LiveRun {
           const Hooks& hooks, Others others, std::span<char> chunk);
 
   // Asks for a box of its own.
-  Result<void> start(const Paths& paths, const Image& image);
+  Result<void> start(const Paths& paths, const Image& image, frame::Rung rung);
   // Takes a parked box: its timer is set, then the program is sent. The warden is told when the program
   // turns out not to be a short one.
   Result<void> start_in(Lease lease);
@@ -53,6 +53,7 @@ class LiveRun {
   Result<void> on_warden();
   void take(box::WardenEvent event);
   void finish_if_done();
+  void take_guest_end();
   Result<void> tell_warden();
   std::uint64_t run_us() const;
   int wait_for(std::span<pollfd> items, Deadline deadline) const;
@@ -71,6 +72,7 @@ class LiveRun {
   outcome::GuestReport report_;
   frame::Reader frames_;
   sys::Fd stdout_, stderr_, control_;
+  frame::Rung rung_ = frame::Rung::kJail;
   bool feeding_ = true;
   bool asked_end_ = false;
   bool in_slot_ = false, beside_ = false, told_ = false, done_seen_ = false;  // beside_: on our processor

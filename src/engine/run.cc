@@ -37,12 +37,12 @@ std::uint64_t ms_between(Instant from, Instant to) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(to - from).count());
 }
 
-Outcome new_outcome(const Request& request) {
+Outcome new_outcome(const Request& request, const RungChoice& choice) {
   Outcome result;
   result.run_id = "run_" + crypto::random_hex(12);
   result.tenant = "local";
-  result.isolation = "jail";
-  result.below_floor = request.weakenings.below_floor && request.trust != Trust::kTrusted;
+  result.isolation = rung_name(choice.rung);
+  result.below_floor = choice.below_floor;
   result.requested = request.requested;
   result.effective = effective_limits(request.limits);
   return result;
@@ -196,7 +196,7 @@ void Engine::record_cold(const Run& live, Outcome& result, const Over& over) {
     facts.outside_id = started->outside_id;
     facts.setup_us = started->setup_us;
   }
-  if (hello_) facts.waived = waived_walls(live.request.weakenings, *hello_);
+  if (hello_) facts.waived = waived_walls(live.request.weakenings, *hello_, live.rung);
   record.death.why = over.failure.empty() ? "its run is over" : over.failure;
   record.death.over_at = over.at;
   if (over.gone) {
@@ -212,8 +212,12 @@ void Engine::record_cold(const Run& live, Outcome& result, const Over& over) {
 }
 
 // A slot for the request, if there is one; else cold_reason() says why.
-std::optional<Lease> Engine::take_slot(const Request& request, const Image& image) {
+std::optional<Lease> Engine::take_slot(const Request& request, const Image& image, frame::Rung rung) {
   if (!slots_) return std::nullopt;
+  if (rung != frame::Rung::kJail) {
+    cold_reason_ = "slots are kept for the jail rung alone";
+    return std::nullopt;
+  }
   const auto hello = host();
   if (!hello) return std::nullopt;  // the cold path says so
   const auto slot_class = slots_->class_for(request, image, paths_, *hello);
@@ -232,7 +236,10 @@ std::optional<Lease> Engine::take_slot(const Request& request, const Image& imag
 
 Outcome Engine::run(const Request& request, const Image& image, Products& products, const Hooks& hooks) {
   const Instant asked_at = now();
-  std::optional<Lease> lease = take_slot(request, image);
+  const auto choice = choose_rung(request, paths_.rungs);
+  if (!choice) return refused_outcome(request, Reason::kIsolationUnavailable, choice.error().message);
+  const frame::Rung rung = choice->rung;
+  std::optional<Lease> lease = take_slot(request, image, rung);
   const std::uint64_t box = lease ? lease->box : (*next_box_)++;
   const auto others = [this](box::WardenEvent event) {
     if (!slots_) return;
@@ -240,7 +247,7 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     slots_->act(now());
   };
   LiveRun run(request, *warden_, box, products, hooks, others, {chunk_.get(), kReadChunk});
-  Run live{request, products, run, asked_at, box, std::nullopt};
+  Run live{request, products, run, asked_at, box, rung, std::nullopt};
   // First of all the program: what is made here afterwards is made while it runs.
   Result<void> started{};
   if (lease) {
@@ -248,7 +255,7 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     started = run.start_in(std::move(*lease));
     slots_->started(*live.slot, now());
   }
-  Outcome result = new_outcome(request);
+  Outcome result = new_outcome(request, *choice);
   result.image_digest = image.digest;
   result.volume.id = lease ? run.lease().volume : "vol_" + crypto::random_hex(8);
   result.sandbox_id = lease ? run.lease().name : "box_" + crypto::random_hex(8);
@@ -263,9 +270,9 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
         run.lease().level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
   } else {
     const bool known = hello_.has_value();
-    started = run.start(paths_, image);
+    started = run.start(paths_, image, rung);
     const auto hello = host();
-    if (hello && !known && warden_->started_again()) started = run.start(paths_, image);
+    if (hello && !known && warden_->started_again()) started = run.start(paths_, image, rung);
     if (!hello && hello.error().code == ErrorCode::kDenied)
       return refuse(Reason::kIsolationUnavailable, hello.error().message);
     if (!hello) {
@@ -349,7 +356,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
 }
 
 Outcome refused_outcome(const Request& request, Reason reason, const std::string& message) {
-  Outcome result = new_outcome(request);
+  Outcome result = new_outcome(request, {});
   result.program_sha256 = crypto::sha256_hex(request.program);
   result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
   result.ending = outcome::refusal(reason, message);

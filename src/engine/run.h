@@ -12,6 +12,7 @@
 #include "engine/box_records.h"
 #include "engine/products.h"
 #include "engine/request.h"
+#include "engine/rung.h"
 #include "engine/slots.h"
 #include "outcome/capture.h"
 #include "outcome/outcome.h"
@@ -26,6 +27,8 @@ struct Image {
 struct Paths {
   std::string warden;               // casemate-warden
   std::string guest_tree;           // share/casemate/guest: layered over every image
+  std::string runsc;                // of the gvisor rung, if that is there
+  Rungs rungs;                      // what is there
   bool walls_off_in_slots = false;  // test builds, whose guest tree has hooks
 };
 
@@ -87,11 +90,12 @@ class Engine {
     LiveRun& run;
     Instant asked_at;
     std::uint64_t box;
+    frame::Rung rung;
     std::optional<pool::SlotId> slot;
   };
   Result<void> wait_for_slots(const Request& request, const Image& image, std::size_t count, bool warm_too,
                               Deadline deadline);
-  std::optional<Lease> take_slot(const Request& request, const Image& image);
+  std::optional<Lease> take_slot(const Request& request, const Image& image, frame::Rung rung);
   outcome::Outcome follow(Run& live, Result<void> started, outcome::Outcome result);
   // How a box that was made for its run was over.
   struct Over {

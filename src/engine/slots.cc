@@ -64,7 +64,7 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
   slot_class.image = image.digest;
   if (request.walls_off != 0) slot_class.image += " walls off: " + std::to_string(request.walls_off);
   slot_class.preload = pool::preload_for(request.program);
-  slot_class.waived = waived_walls(request.weakenings, host, request.walls_off);
+  slot_class.waived = waived_walls(request.weakenings, host, frame::Rung::kJail, request.walls_off);
   if (!trees_.contains(slot_class.image)) {
     if (!has_python(image.rootfs)) return fail(ErrorCode::kDenied, kNoPython);
     Trees trees;

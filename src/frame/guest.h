@@ -23,6 +23,9 @@ enum class GuestType : std::uint16_t {
   kArtifact = 18,   // kPath, kName, kText (summary), kMediaType, kOrigin
   kException = 19,  // see ExceptionTag; sent once, before the runner exits
   kDone = 20,       // kExitCode: all else is sent and flushed, the slot's process ends with this now
+
+  // Process 1 of a guest that has a kernel of its own to engine, as the last frame.
+  kEnded = 21,  // kWaitStatus: how the program's process ended
 };
 
 enum class Tag : std::uint16_t {
@@ -53,6 +56,8 @@ enum class Tag : std::uint16_t {
   kHint = 43,      // one line that would have helped, e.g. "row keys present: ['a', 'b']"
   kRendered = 44,  // the traceback as Python prints it, the user's frames only
   kExitCode = 45,  // u64: the exit code that the runner is about to exit with
+
+  kWaitStatus = 46,  // u64: as waitpid(2) says it
 };
 
 }  // namespace casemate::frame

@@ -65,6 +65,7 @@ enum class EndCause : std::uint32_t {
   kCancelled = 6,    // the engine asked
   kSetupFailed = 7,  // the box was never whole; stage and errno_value say where
   kLost = 8,         // the nest's init died without a word
+  kPids = 9,         // a runtime met the limit of processes, and its guest ended with it
 };
 
 struct WardenHeader {
@@ -73,8 +74,9 @@ struct WardenHeader {
   std::uint64_t box = 0;  // the engine's number for the box; echoed
 };
 
-// Descriptors with it, in this order: image root, guest tree, stdin, stdout, stderr, control. A box of a nest
-// has its trees from there: the last four alone.
+// Descriptors with it, in this order: image root, guest tree, stdin, stdout, stderr, control; then, of a box
+// that is not of the jail rung, its runtime's program. A box of a nest has its trees from there: the last
+// four alone.
 struct MakeBox {
   WardenHeader header{kWardenMagic, WardenType::kMakeBox, 0};
   std::uint64_t nest = 0;  // 0: none, the box is made and started at once
@@ -91,7 +93,7 @@ struct MakeBox {
   std::uint32_t environment_count = 0;  // then the environment, each ended by NUL
   std::uint32_t fail_stage = 0;         // test builds only: this stage fails
   std::uint32_t rehearse = 0;           // of a box in a nest: before it parks, the guest rehearses
-  std::uint32_t zero = 0;
+  Rung rung = Rung::kJail;
   std::uint64_t walls_off = 0;  // test builds only
   std::array<char, kStringsSize> strings{};
 };

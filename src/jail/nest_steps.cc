@@ -150,7 +150,7 @@ int attach_self(const Plan& plan) {
 
 int close_inherited(const Plan& plan) {
   int kept[] = {plan.link,       plan.stdin_fd,   plan.stdout_fd, plan.stderr_fd,
-                plan.control_fd, plan.devices_fd, plan.zygote_fd};
+                plan.control_fd, plan.devices_fd, plan.zygote_fd, plan.runtime_fd};
   for (int& fd : kept) fd = fd < 0 ? plan.link : fd;  // those that there are not
   std::sort(std::begin(kept), std::end(kept));
   unsigned next = 0;

@@ -535,24 +535,39 @@ constexpr Table make_box_table() {
   return table;
 }
 
-// A zygote is a Python that forks: what a box may, and what it takes to enter a slot's namespaces and to give
-// everything up there. The guest's own filter comes on top.
-constexpr Table make_zygote_table() {
-  Table table = make_box_table();
-  for (const long number : {SYS_setns, SYS_unshare, SYS_prctl, SYS_seccomp, SYS_mknod, SYS_mknodat}) {
+// Whatever their arguments.
+constexpr Table allowing(Table table, std::initializer_list<long> numbers) {
+  for (const long number : numbers) {
     std::erase_if(table.rules, [&](const Rule& rule) { return rule.number == number_of(number); });
     table.rules.push_back(Rule{number_of(number), 0, {}});
   }
   return table;
 }
 
+// A zygote is a Python that forks: what a box may, and what it takes to enter a slot's namespaces and to give
+// everything up there. The guest's own filter comes on top.
+constexpr Table make_zygote_table() {
+  return allowing(make_box_table(), {SYS_setns, SYS_unshare, SYS_prctl, SYS_seccomp, SYS_mknod, SYS_mknodat});
+}
+
+// A runtime makes user, mount, pid and network namespaces for its parts, in which it mounts, and traces the
+// processes that its guest's code runs in. Its parts then put up tables of their own, before that code runs.
+constexpr Table make_runtime_table() {
+  return allowing(make_box_table(),
+                  {SYS_clone, SYS_unshare, SYS_ptrace, SYS_mount, SYS_umount2, SYS_chroot, SYS_pivot_root,
+                   SYS_prctl, SYS_capset, SYS_seccomp, SYS_memfd_create, SYS_fcntl});
+}
+
 constexpr auto kZygoteProgram = frozen<make_zygote_table>();
+constexpr auto kRuntimeProgram = frozen<make_runtime_table>();
 constexpr auto kBoxProgram = frozen<make_box_table>();
 
 }  // namespace
 
 Table box_table() { return make_box_table(); }
 std::span<const sock_filter> box_program() { return kBoxProgram; }
+Table runtime_table() { return make_runtime_table(); }
+std::span<const sock_filter> runtime_program() { return kRuntimeProgram; }
 std::span<const sock_filter> zygote_program() { return kZygoteProgram; }
 
 }  // namespace casemate::jail

@@ -54,7 +54,14 @@ struct GuestDone {
   int exit_code = 0;  // 0 to 255
 };
 
-using GuestMessage = std::variant<GuestOrder, GuestResult, GuestArtifact, GuestException, GuestDone>;
+// kEnded: how the program's process ended, where the host's kernel cannot know. One of the two.
+struct GuestEnd {
+  std::optional<int> exit_code;  // 0 to 255
+  std::optional<int> signal;     // 1 to 64
+};
+
+using GuestMessage =
+    std::variant<GuestOrder, GuestResult, GuestArtifact, GuestException, GuestDone, GuestEnd>;
 
 // Reads one frame from a runner.
 // Errors: invalid (an unknown type; a field that is unknown, missing, repeated or misplaced; a number
@@ -78,12 +85,15 @@ class GuestReport {
   std::uint64_t artifacts_left_out() const { return artifacts_left_out_; }
   // Said last: nothing of the program's is to come. What comes after it is an error.
   const std::optional<GuestDone>& done() const { return done_; }
+  // Said by process 1 of a guest with a kernel of its own, after all else.
+  const std::optional<GuestEnd>& end() const { return end_; }
   bool broken() const { return broken_; }
 
  private:
   std::optional<GuestException> exception_;
   std::optional<GuestResult> result_;
   std::optional<GuestDone> done_;
+  std::optional<GuestEnd> end_;
   std::vector<GuestArtifact> artifacts_;
   std::uint64_t artifacts_left_out_ = 0;
   std::uint64_t bytes_ = 0;
