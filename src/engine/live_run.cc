@@ -236,6 +236,8 @@ int LiveRun::wait_for(std::span<pollfd> items, Deadline deadline) const {
 
 Result<void> LiveRun::watch() {
   while (!ended_) {
+    // Before it is decided what to wait for: the output of a run that is not short is read as it comes.
+    if (in_slot_ && !told_ && now() - started_at_ >= kShort) TRY(tell_warden());
     std::array<pollfd, 5> items{};
     items[0] = {warden_.socket().get(), POLLIN, 0};
     // What a short program prints is read when it is done: to be woken for it would be to interrupt it.
@@ -248,7 +250,6 @@ Result<void> LiveRun::watch() {
       TRY(on_warden());
       continue;
     }
-    if (in_slot_ && !told_ && now() - started_at_ >= kShort) TRY(tell_warden());
     const Deadline lost = Deadline::at(started_at_ + request_.limits.wall + kWardenGrace);
     const int ready = wait_for(items, lost);
     if (ready < 0 && errno != EINTR) return fail_errno("poll");

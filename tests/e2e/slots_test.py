@@ -122,6 +122,17 @@ def test_an_end_is_that_of_a_cold_box(casemate: Casemate, code: str) -> None:
     assert (hot.get("exception") or {}).get("type") == (cold.get("exception") or {}).get("type")
 
 
+@pytest.mark.parametrize("code", ENDS, ids=[code.splitlines()[-1][:30] for code in ENDS])
+def test_an_end_is_the_same_on_the_engines_own_processor(casemate: Casemate, code: str) -> None:
+    """Where the engine sleeps at once instead of looking on, so that the guest may run."""
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    try:
+        test_an_end_is_that_of_a_cold_box(casemate, code)
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
 def test_a_product_comes_out_of_a_slot(casemate: Casemate, tmp_path: Path) -> None:
     code = "import casemate; open('a.txt', 'w').write('kept'); casemate.artifact('a.txt', summary='s')"
     (found,) = outcomes(casemate, code, 1, "--out", str(tmp_path / "out"))
