@@ -4,25 +4,26 @@
 //     casemate-gvisor FILE-SIZE OPEN-FILES PROGRAM ARGUMENT...
 //
 // The two limits are the guest's, which its own kernel keeps: bytes of a file, and descriptors of a process.
-// Descriptors: 1 and 2 are the program's; 3 is the control socket, which the guest finds as its 0, since
-// runsc hands on no more than three; 4 is runsc. The environment is the program's. The bundle and what runsc
-// keeps are in a file system of its own at /run, over which the guest has a /run of its own kernel's.
+// Descriptors: 0, 1 and 2 are the program's; 3 is the control socket, 4 is runsc. runsc hands on no more than
+// three: the guest finds the control socket as its 0, and the program's input, if any, as a file. The
+// environment is the program's. The bundle and what runsc keeps are in a file system of its own at /run, over
+// which the guest has a /run of its own kernel's.
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
+
+#include "init/init.h"
 
 namespace {
 
@@ -94,6 +95,27 @@ std::string config(const std::string& file_size, const std::string& open_files, 
   return out;
 }
 
+// What the program is to read, where casemate-init looks for it. An input is a regular file or /dev/null.
+void place_input() {
+  struct stat status {};
+  if (::fstat(0, &status) < 0) die("look at the input");
+  if (!S_ISREG(status.st_mode) || status.st_size == 0) return;
+  const int file = ::open(casemate::guest::kInput, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) die(casemate::guest::kInput);
+  std::array<char, 1 << 14> buffer{};
+  for (;;) {
+    const ssize_t got = ::read(0, buffer.data(), buffer.size());
+    if (got < 0) die("read the input");
+    if (got == 0) break;
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t put = ::write(file, buffer.data() + done, static_cast<std::size_t>(got - done));
+      if (put < 0) die(casemate::guest::kInput);
+      done += put;
+    }
+  }
+  (void)::close(file);
+}
+
 // Root of a namespace that holds nothing but this box's one user: what runsc asks for to make namespaces.
 void become_root() {
   const std::string uid = "0 " + std::to_string(::getuid()) + " 1";
@@ -113,6 +135,7 @@ int main(int argc, char** argv) {
     die("mount /run");
   if (::mkdir(kBundle, 0700) < 0 || ::mkdir(kState, 0700) < 0) die("make a directory in /run");
   write_file((std::string(kBundle) + "/config.json").c_str(), config(argv[1], argv[2], argv + 3, environ));
+  place_input();
   if (::dup2(3, 0) < 0) die("dup2");
   (void)::close(3);
   if (::fcntl(4, F_SETFD, FD_CLOEXEC) < 0) die("fcntl");

@@ -4,7 +4,9 @@
 //
 //     casemate-init PROGRAM ARGUMENT...
 //
-// Descriptor 0 is the control socket; the program finds it as 3 and an empty input as 0.
+// Descriptor 0 is the control socket; the program finds it as 3, and its input as 0.
+#include "init/init.h"
+
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -66,7 +68,9 @@ int main(int argc, char** argv) {
   const int kept = ::fcntl(0, F_DUPFD_CLOEXEC, kControl + 1);  // our own, which the program does not have
   if (kept < 0 || ::dup2(0, kControl) < 0) return kExitFailed;
   (void)::close(0);
-  if (::open("/dev/null", O_RDONLY) != 0) return kExitFailed;
+  if (::open(casemate::guest::kInput, O_RDONLY) != 0 && ::open("/dev/null", O_RDONLY) != 0)
+    return kExitFailed;
+  (void)::unlink(casemate::guest::kInput);
   const pid_t program = ::fork();
   if (program < 0) return kExitFailed;
   if (program == 0) run_program(argv + 1);

@@ -95,6 +95,9 @@ SMALL = {
 }
 
 
+STDIN = b"line one\nline two \xff\n" * 4000
+
+
 def told(outcome: dict[str, Any]) -> dict[str, Any]:
     """What does not depend on the time and the place of a run."""
     limit = (outcome.get("limit") or {}).get("name")
@@ -114,6 +117,18 @@ def test_a_program_has_the_same_outcome_on_every_rung(casemate: Casemate, tmp_pa
         options = ["--memory", "512MiB", "--out", str(tmp_path / rung), *SMALL.get(what, [])]
         found[rung] = outcome_of(casemate, rung, PROGRAMS[what], *options)
     assert told(found["gvisor"]) == told(found["jail"]), found
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_a_program_reads_its_input_on_every_rung(casemate: Casemate, tmp_path: Path, rung: str) -> None:
+    given = tmp_path / "given"
+    given.write_bytes(STDIN)
+    code = (
+        "import sys, os\nd = sys.stdin.buffer.read()\n"
+        "print(len(d), d == open('/work/same', 'rb').read(), os.listdir('/vol/run'))"
+    )
+    outcome = outcome_of(casemate, rung, code, "--stdin", str(given), "--file", f"{given}:same")
+    assert outcome["stdout"]["text"] == f"{len(STDIN)} True ['program.py']\n", outcome
 
 
 LIMITS = {
