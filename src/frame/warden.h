@@ -74,9 +74,8 @@ struct WardenHeader {
   std::uint64_t box = 0;  // the engine's number for the box; echoed
 };
 
-// Descriptors with it, in this order: image root, guest tree, stdin, stdout, stderr, control; then, of a box
-// that is not of the jail rung, its runtime's program. A box of a nest has its trees from there: the last
-// four alone.
+// Descriptors with it, in this order: image root, guest tree (not of a box of a nest, which has its trees
+// from there), stdin, stdout, stderr, control; on a stronger rung than the jail its runtime's program.
 struct MakeBox {
   WardenHeader header{kWardenMagic, WardenType::kMakeBox, 0};
   std::uint64_t nest = 0;  // 0: none, the box is made and started at once

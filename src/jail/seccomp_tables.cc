@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <initializer_list>
+#include <utility>
 
 #include "jail/seccomp.h"
 #include "jail/seccomp_build.h"
@@ -517,29 +518,12 @@ constexpr Table make_box_table() {
   // fcntl: leases and directory notes would watch or stall others' opens of a shared file.
   {
     Rule rule{number_of(SYS_fcntl), EINVAL, {}};
-    for (const std::uint32_t command : {0U,    1U,
-                                        2U,    3U,
-                                        4U,    5U,
-                                        6U,    7U,
-                                        8U,    9U,
-                                        10U,   11U,
-                                        15U,   16U,
-                                        36U,   37U,
-                                        38U,   1030U /* DUPFD_CLOEXEC */,
-                                        1031U, 1032U /* pipe size */,
-                                        1033U, 1034U /* seals */}) {
-      rule.allow.push_back(all_of({{1, 0xffffffff, command}}));
+    using Range = std::pair<std::uint32_t, std::uint32_t>;  // from 1030: F_DUPFD_CLOEXEC, pipe sizes, seals
+    for (const auto& [first, last] : {Range{0, 11}, Range{15, 16}, Range{36, 38}, Range{1030, 1034}}) {
+      for (std::uint32_t command = first; command <= last; ++command)
+        rule.allow.push_back(all_of({{1, 0xffffffff, command}}));
     }
     table.rules.push_back(rule);
-  }
-  return table;
-}
-
-// Whatever their arguments.
-constexpr Table allowing(Table table, std::initializer_list<long> numbers) {
-  for (const long number : numbers) {
-    std::erase_if(table.rules, [&](const Rule& rule) { return rule.number == number_of(number); });
-    table.rules.push_back(Rule{number_of(number), 0, {}});
   }
   return table;
 }
@@ -553,9 +537,8 @@ constexpr Table make_zygote_table() {
 // A runtime makes user, mount, pid and network namespaces for its parts, in which it mounts, and traces the
 // processes that its guest's code runs in. Its parts then put up tables of their own, before that code runs.
 constexpr Table make_runtime_table() {
-  return allowing(make_box_table(),
-                  {SYS_clone, SYS_unshare, SYS_ptrace, SYS_mount, SYS_umount2, SYS_chroot, SYS_pivot_root,
-                   SYS_prctl, SYS_capset, SYS_seccomp, SYS_memfd_create, SYS_fcntl});
+  return allowing(make_box_table(), {SYS_clone, SYS_unshare, SYS_ptrace, SYS_mount, SYS_umount2, SYS_chroot,
+                                     SYS_pivot_root, SYS_prctl, SYS_capset, SYS_seccomp, SYS_memfd_create});
 }
 
 constexpr auto kZygoteProgram = frozen<make_zygote_table>();
