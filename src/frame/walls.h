@@ -67,14 +67,12 @@ enum class Rung : std::uint32_t {
 };
 
 // The walls around a rung's runtime that it could not stand: they are its own to put up, for its guest.
-//   UserNsLimit    it becomes root of a user namespace, to make those that its parts live in
 //   Landlock       lets nobody mount, which it does there
 //   ProcSubset     it reads /proc/cpuinfo and /proc/sys/vm when it starts; its guest has a /proc of its own
 //   FileSizeLimit  its guest's memory is one large file; the limit on files is its guest's own
 constexpr std::uint64_t walls_of_runtime(Rung rung) {
   if (rung == Rung::kJail) return 0;
-  return wall_bit(Wall::kUserNsLimit) | wall_bit(Wall::kLandlock) | wall_bit(Wall::kProcSubset) |
-         wall_bit(Wall::kFileSizeLimit);
+  return wall_bit(Wall::kLandlock) | wall_bit(Wall::kProcSubset) | wall_bit(Wall::kFileSizeLimit);
 }
 
 // "MemoryLimit".
