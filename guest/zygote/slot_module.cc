@@ -14,6 +14,7 @@
 #include <Python.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/rseq.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -22,7 +23,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
@@ -30,12 +30,6 @@
 #include "jail/nest_steps.h"
 #include "jail/plan.h"
 #include "jail/step.h"
-
-// Of the image's C library, if it has them (2.35).
-extern "C" {
-extern const std::ptrdiff_t __rseq_offset __attribute__((weak));  // NOLINT(bugprone-reserved-identifier)
-extern const unsigned __rseq_size __attribute__((weak));          // NOLINT(bugprone-reserved-identifier)
-}
 
 namespace {
 
@@ -98,11 +92,10 @@ int fork_into(const SlotRequest& request, const int namespaces, int link, int in
 // The process between the zygote and its guest shared memory, for which the kernel forgets that: without this
 // the guest's sched_getcpu() would say for ever where the zygote was.
 void register_rseq() {
-  constexpr unsigned kSizeMin = 32;
-  constexpr unsigned kSignature = 0x53053053;               // RSEQ_SIG of this architecture in sys/rseq.h
-  if (&__rseq_size == nullptr || __rseq_size == 0) return;  // a C library before 2.35, or switched off
+  constexpr unsigned kSizeMin = 32;  // of what is registered, whatever part of it is in use
+  if (__rseq_size == 0) return;      // switched off
   char* area = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;
-  (void)::syscall(SYS_rseq, area, std::max(__rseq_size, kSizeMin), 0, kSignature);
+  (void)::syscall(SYS_rseq, area, std::max(__rseq_size, kSizeMin), 0, RSEQ_SIG);
 }
 
 // The guest, from the fork to a process that holds nothing but its four descriptors and the link.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -36,7 +37,8 @@ def check_row(row: dict[str, Any]) -> None:
     assert row["isolation"]["ours"].startswith("jail") and row["isolation"]["theirs"]
     if row["measure"] in ("hot_print", "pandas_job", "sustained"):
         # A run that touches no page for the first time is what a rehearsal is for.
-        assert row["ours_faults"] > (-1 if row["measure"] == "hot_print" else 0), row
+        assert type(row["ours_faults"]) in (int, float), row
+        assert row["ours_faults"] > 0 or row["measure"] == "hot_print", row
     assert ours["unit"] == theirs["unit"] == UNITS.get(row["measure"], ours["unit"])
 
 
@@ -173,5 +175,6 @@ def test_an_end_in_the_middle_leaves_nothing(
     process.send_signal(number)
     process.communicate(timeout=30 * SLOW)
     assert wait_for(lambda: not any(tmp_path.iterdir()), 10 * SLOW)
-    groups = Path("/sys/fs/cgroup")
-    assert wait_for(lambda: not [*groups.glob(f"**/casemate-bench-{process.pid}-*")], 10 * SLOW)
+    mine = f"casemate-bench-{process.pid}-"
+    left = lambda: [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(mine)]
+    assert wait_for(lambda: not left(), 10 * SLOW), left()

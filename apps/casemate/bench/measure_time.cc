@@ -11,7 +11,7 @@ namespace casemate::bench {
 namespace {
 
 // As many as the pool keeps at most: when they are there, none is in the making.
-constexpr std::size_t kHot = pool::SlotClass{}.hot_max;
+const std::size_t kHot = pool::SlotClass{}.hot_max;
 
 Turns turns_of(const Place& place, const char* measure, milliseconds quick_each_peer) {
   Turns turns{measure, "ms", place.samples, 20, milliseconds{60'000}};

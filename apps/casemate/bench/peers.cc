@@ -102,7 +102,9 @@ Result<PeerRoom> PeerRoom::make(std::string rootfs) {
 
 PeerRoom::~PeerRoom() {
   std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  if (path_.empty()) return;
+  remove_containers(path_);
+  std::filesystem::remove_all(path_, ignored);
 }
 
 Result<std::string> PeerRoom::make_bundle(const std::string& program) {

@@ -119,9 +119,12 @@ def _line_before(source: bytes, cut: int) -> int:
 
 
 def _assigns(source: bytes, cut: int) -> bool:
-    """Whether `name.name = value` begins there, unless it is within a text: no expression then, and
-    to let the compiler refuse it would take longer than the whole rest."""
-    target, equals, value = source[cut:].partition(b"=")
+    """Whether `name.name = value` begins there and not within a text, which would have to end after
+    it: no expression then, and to let the compiler refuse it takes longer than the whole rest."""
+    rest = source[cut:]
+    if b"\'\'\'" in rest or b'"""' in rest or source.endswith(b"\\\n", 0, cut):
+        return False
+    target, equals, value = rest.partition(b"=")
     name = target.rstrip(b" ").replace(b".", b"").replace(b"_", b"")
     return name.isalnum() and equals != b"" and value[:1] != b"="
 
