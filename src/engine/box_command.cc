@@ -62,7 +62,7 @@ std::vector<std::string> rung_command(frame::Rung rung, const box::Limits& limit
 box::Limits rung_limits(frame::Rung rung, box::Limits limits) {
   if (rung == frame::Rung::kJail) return limits;
   limits.pids = limits.pids * kStubsOfAProcess + kRuntimePids;
-  limits.open_files = std::max(limits.open_files, kRuntimeFiles);
+  limits.open_files = std::max(limits.open_files, std::min(kRuntimeFiles, box::this_machine().open_files));
   return limits;
 }
 

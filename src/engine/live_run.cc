@@ -21,6 +21,11 @@ namespace {
 using outcome::Stream;
 
 constexpr microseconds kShort{1000};
+// Exit codes of a stronger rung's runtime: of runsc when it could not make or keep its guest, of what starts it
+// when that failed (guest/gvisor/launcher.cc), and from which on it is a signal's number.
+constexpr int kRuntimeFailed = 128;
+constexpr int kLauncherFailed = 125;
+constexpr int kSignalled = 128;
 constexpr milliseconds kWriteTime{30'000};
 // After the wall limit the warden has to kill and reap; past this it is taken for lost.
 constexpr milliseconds kWardenGrace{30'000};
@@ -267,20 +272,34 @@ Result<void> LiveRun::watch() {
     if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));
   }
   drain();  // nobody is left who could write: what is in the pipes now is all that there will be
-  if (rung_ != frame::Rung::kJail && ended_->cause == frame::EndCause::kProgram) take_guest_end();
+  if (rung_ != frame::Rung::kJail) take_guest_end();
   return {};
 }
 
-// What the warden saw end was the runtime. A guest's own process 1 has told how its program ended; without a
-// word of its, nobody knows.
+// What the warden saw end was the runtime, whose exit code is that of the guest's process 1: the program's, or
+// 128 and its signal. Process 1 has also said which of the two, on a channel that the program can write to as
+// well: that is believed where it agrees, and decides nothing else.
 void LiveRun::take_guest_end() {
+  // Each of a guest's processes has some of the host's, which are counted outside.
+  ended_->pids_peak = 0;
+  if (ended_->cause != frame::EndCause::kProgram) {
+    ended_->has_status = 0;
+    return;
+  }
   const auto& end = report_.end();
-  ended_->has_status = end ? 1 : 0;
-  ended_->exit_code = end ? static_cast<std::uint32_t>(end->exit_code.value_or(0)) : 0;
-  ended_->signal = end ? static_cast<std::uint32_t>(end->signal.value_or(0)) : 0;
-  // Each of a guest's processes has some of the host's, and a runtime that can make no more of them ends.
-  if (!end) ended_->cause = ended_->pids_refused > 0 ? frame::EndCause::kPids : frame::EndCause::kLost;
-  ended_->pids_peak = 0;  // those were the host's
+  const bool exited = ended_->has_status != 0 && ended_->signal == 0;
+  const int code = static_cast<int>(ended_->exit_code);
+  const bool agrees = exited && end && code == (end->signal ? kSignalled + *end->signal : *end->exit_code);
+  if (agrees) {
+    ended_->exit_code = static_cast<std::uint32_t>(end->exit_code.value_or(0));
+    ended_->signal = static_cast<std::uint32_t>(end->signal.value_or(0));
+    return;
+  }
+  // Not a program's end: that of a runtime which was killed, or which could not make or keep its guest.
+  if (exited && code != kRuntimeFailed && code != kLauncherFailed) return;
+  ended_->has_status = 0;
+  ended_->cause = ended_->pids_refused > 0 ? frame::EndCause::kPids : frame::EndCause::kLost;
+  if (ended_->cause == frame::EndCause::kPids) ended_->pids_peak = request_.limits.pids;
 }
 
 void LiveRun::drain() {

@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "base/check.h"
+
 namespace casemate::engine {
 namespace {
 
@@ -48,6 +50,7 @@ const std::string& missing(Strength strength, const Rungs& rungs) {
 }
 
 RungChoice choice(Strength strength, Strength floor) {
+  CHECK(strength != Strength::kMicrovm);  // there is no box of it yet
   return {strength == Strength::kGvisor ? Rung::kGvisor : Rung::kJail, strength < floor};
 }
 
