@@ -189,12 +189,12 @@ def test_a_slot_yields_the_processors_until_it_is_parked(casemate: Casemate) -> 
     )  # fmt: skip
     seen: dict[str, list[str]] = {}
     while process.poll() is None:
-        for file in Path("/sys/fs/cgroup/cpu").glob("**/casemate.i*/cpu.shares"):
+        for group in box_groups(Path("/sys/fs/cgroup/cpu")):
             try:
-                share = file.read_text().strip()
+                share = (group / "cpu.shares").read_text().strip()
             except OSError:
                 continue
-            kept = seen.setdefault(file.parent.name, [])
+            kept = seen.setdefault(group.name, [])
             if kept[-1:] != [share]:
                 kept.append(share)
         time.sleep(0.002)
@@ -211,8 +211,13 @@ def held_by(process: subprocess.Popen[bytes]) -> dict[str, int]:
         "pages": sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in ours),
         "mounts": sum(len(Path(f"/proc/{pid}/mountinfo").read_text().splitlines()) for pid in ours),
         "networks": len(set(filter(None, (_network(pid) for pid in family)))),
-        "groups": sum(1 for _ in Path("/sys/fs/cgroup").glob("**/casemate.i*")),
+        "groups": len(box_groups(Path("/sys/fs/cgroup"))),
     }
+
+
+def box_groups(top: Path) -> list[Path]:
+    """Our groups below `top`. Others come and go during the walk, which a glob of pathlib's does not survive."""
+    return [Path(at, name) for at, names, _ in os.walk(top) for name in names if name.startswith("casemate.i")]
 
 
 def _network(pid: int) -> str:
