@@ -252,7 +252,7 @@ void Warden::destroy_box(std::uint64_t id) {
     return say(gone);
   }
   jail::Box& box = **found;
-  if (box.nest() == nullptr || box.can_be_shown_gone()) return show_gone(box);
+  if (!box.parks() || box.can_be_shown_gone()) return show_gone(box);
   // The end of a slot takes the kernel a millisecond or more, in which others have runs to start.
   box.end(EndCause::kCancelled);
   dying_.push_back({id, now() + kDestroyTime});
@@ -296,6 +296,12 @@ bool Warden::on_peer() {
       const auto request = parse_message<EndNest>(message->bytes);
       if (!request) return false;
       end_nest(request->header.box, "");
+      return true;
+    }
+    case WardenType::kParkBox: {
+      const auto request = parse_message<ParkBox>(message->bytes);
+      if (!request) return false;
+      if (jail::Box* box = box_of(request->header.box)) box->park();
       return true;
     }
     case WardenType::kStartBox: {

@@ -126,7 +126,6 @@ class Doctor {
   Result<outcome::Outcome> run_hot(const char* program);
   Finding slots();
   Finding gvisor();
-  engine::Rungs rungs_;
   std::optional<engine::Engine> engine_;
   std::string store_;
 };
@@ -134,7 +133,6 @@ class Doctor {
 Result<outcome::Outcome> Doctor::run(const char* program, engine::Isolation isolation) {
   if (!engine_) {
     const engine::Paths parts = TRY(find_parts("casemate-warden"));
-    rungs_ = parts.rungs;
     engine_.emplace(TRY(engine::Engine::start(parts, {})));
   }
   TRY(engine_->host());
@@ -179,8 +177,9 @@ Finding Doctor::gvisor() {
                   "install Debian's package runsc; or use --trust trusted for code that "
                   "you would review",
                   /*promised=*/false};
-  if (!rungs_.no_gvisor.empty()) {
-    finding.detail = rungs_.no_gvisor;
+  const auto parts = find_parts("casemate-warden");
+  if (!parts || !parts->rungs.no_gvisor.empty()) {
+    finding.detail = parts ? parts->rungs.no_gvisor : parts.error().message;
     return finding;
   }
   const auto outcome = run("import os; print(6 * 7, os.uname().release)", engine::Isolation::kGvisor);

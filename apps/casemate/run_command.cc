@@ -322,10 +322,11 @@ int run_request(const engine::Request& request, const Options& options, int repe
   auto products = open_products(options, 1);
   if (!products) return usage_error(products.error());
 
-  const auto unavailable = [&](outcome::Reason reason, const Error& error) {
-    return output.finish(engine::refused_outcome(request, reason, error.message));
-  };
   const auto parts = find_parts(kWardenName);
+  const auto unavailable = [&](outcome::Reason reason, const Error& error) {
+    const engine::Rungs rungs = parts ? parts->rungs : engine::Rungs{};
+    return output.finish(engine::refused_outcome(request, rungs, reason, error.message));
+  };
   if (!parts) return unavailable(outcome::Reason::kSandboxUnavailable, parts.error());
   if (const auto rung = engine::choose_rung(request, parts->rungs); !rung)
     return unavailable(outcome::Reason::kIsolationUnavailable, rung.error());

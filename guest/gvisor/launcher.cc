@@ -5,9 +5,9 @@
 //
 // The two limits are the guest's, which its own kernel keeps: bytes of a file, and descriptors of a process.
 // Descriptors: 0, 1 and 2 are the program's; 3 is the control socket, 4 is runsc. runsc hands on no more than
-// three: the guest finds the control socket as its 0, and the program's input, if any, as a file. The
-// environment is the program's. The bundle and what runsc keeps are in a file system of its own at /run, over
-// which the guest has a /run of its own kernel's.
+// three: the guest finds the control socket as its 0, and the program's input, if any, as a file in its /run,
+// which is just as large. The environment is the program's. The bundle and what runsc keeps are in a file system
+// of its own at /run, which the guest does not have.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,7 @@ namespace {
 
 constexpr const char* kBundle = "/run/bundle";
 constexpr const char* kState = "/run/runsc";
+constexpr const char* kGuestRun = "/run/guest";  // the guest's /run
 constexpr int kExitFailed = 125;
 
 [[noreturn]] void die(const char* what) {
@@ -74,8 +76,8 @@ std::string list_of(char* const* texts) {
 
 // What the guest sees: the box's tree, which it can write to where the box can; /proc, /dev and /sys of its
 // own kernel; no capabilities. The layer's limits hold for it, since it is the box's own tmpfs.
-std::string config(const std::string& file_size, const std::string& open_files, char* const* arguments,
-                   char* const* environment) {
+std::string config(const std::string& file_size, const std::string& open_files, bool input,
+                   char* const* arguments, char* const* environment) {
   const auto limit = [](const char* name, const std::string& value) {
     return std::string(R"({"type":")") + name + R"(","soft":)" + value + R"(,"hard":)" + value + "}";
   };
@@ -87,21 +89,33 @@ std::string config(const std::string& file_size, const std::string& open_files, 
          limit("RLIMIT_CORE", "0") + "]";
   out += R"(},"root":{"path":"/","readonly":false},"hostname":"box","mounts":[)"
          R"({"destination":"/proc","type":"proc","source":"proc"},)"
-         R"({"destination":"/run","type":"tmpfs","source":"tmpfs"},)"
-         // Named, or runsc would put one of its own there, without the layer's limits.
-         R"({"destination":"/tmp","type":"bind","source":"/tmp","options":["rbind","rw"]}],)"
+         // Named, or runsc would put some of its own there, without the box's limits.
+         R"({"destination":"/tmp","type":"bind","source":"/tmp","options":["rbind","rw"]},)"
+         R"({"destination":"/dev/shm","type":"bind","source":"/dev/shm","options":["rbind","rw"]},)"
+         R"({"destination":"/run","type":"bind","source":"/run/guest","options":["rbind",)";
+  out += input ? "\"rw\"" : "\"ro\"";  // casemate-init removes the input when it has opened it
+  out += R"(]}],)"
          R"("linux":{"namespaces":[{"type":"pid"},{"type":"mount"},{"type":"ipc"},{"type":"uts"},)"
          R"({"type":"network"}]}})";
   return out;
 }
 
-// What the program is to read, where casemate-init looks for it. An input is a regular file or /dev/null.
-void place_input() {
+std::uint64_t size_of_input() {
   struct stat status {};
   if (::fstat(0, &status) < 0) die("look at the input");
-  if (!S_ISREG(status.st_mode) || status.st_size == 0) return;
-  const int file = ::open(casemate::guest::kInput, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) die(casemate::guest::kInput);
+  return S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;  // else it is /dev/null
+}
+
+// The guest's /run: what the program is to read, where casemate-init looks for it, and no room beside it.
+void make_guest_run(std::uint64_t input) {
+  if (::mkdir(kGuestRun, 0755) < 0) die(kGuestRun);
+  const std::string options = "mode=0755,nr_inodes=3,size=" + std::to_string(input + 4096);
+  if (::mount("run", kGuestRun, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options.c_str()) < 0)
+    die("mount the guest's /run");
+  if (input == 0) return;
+  const std::string path = std::string(kGuestRun) + "/" + casemate::guest::kInputName;
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) die(path.c_str());
   std::array<char, 1 << 14> buffer{};
   for (;;) {
     const ssize_t got = ::read(0, buffer.data(), buffer.size());
@@ -109,7 +123,7 @@ void place_input() {
     if (got == 0) break;
     for (ssize_t done = 0; done < got;) {
       const ssize_t put = ::write(file, buffer.data() + done, static_cast<std::size_t>(got - done));
-      if (put < 0) die(casemate::guest::kInput);
+      if (put < 0) die(path.c_str());
       done += put;
     }
   }
@@ -134,8 +148,10 @@ int main(int argc, char** argv) {
   if (::mount("runtime", "/run", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700,size=16m") < 0)
     die("mount /run");
   if (::mkdir(kBundle, 0700) < 0 || ::mkdir(kState, 0700) < 0) die("make a directory in /run");
-  write_file((std::string(kBundle) + "/config.json").c_str(), config(argv[1], argv[2], argv + 3, environ));
-  place_input();
+  const std::uint64_t input = size_of_input();
+  make_guest_run(input);
+  write_file((std::string(kBundle) + "/config.json").c_str(),
+             config(argv[1], argv[2], input > 0, argv + 3, environ));
   if (::dup2(3, 0) < 0) die("dup2");
   (void)::close(3);
   if (::fcntl(4, F_SETFD, FD_CLOEXEC) < 0) die("fcntl");

@@ -3,7 +3,8 @@
 
 namespace casemate::guest {
 
-// The program's standard input, if it has any; removed when it is open. In the layer.
-inline constexpr const char* kInput = "/vol/run/stdin";
+// The program's standard input, if it has any; removed when it is open.
+inline constexpr const char* kInput = "/run/stdin";
+inline constexpr const char* kInputName = "stdin";  // in the guest's /run
 
 }  // namespace casemate::guest

@@ -55,6 +55,7 @@ struct NestSpec {
 struct BoxSpec {
   std::uint64_t nest = 0;  // the nest whose zygote forks its guest; 0: it is made and started at once
   bool rehearse = false;   // with a nest: the guest rehearses before it parks
+  bool parks = false;      // without one: it is whole when park_box() has said that its guest waits
   frame::Rung rung = frame::Rung::kJail;
   Limits limits;
   std::vector<std::string> arguments;    // argv of the first program, a path in the image first

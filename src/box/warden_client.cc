@@ -139,6 +139,7 @@ Result<void> WardenClient::make_box(std::uint64_t box, const BoxSpec& spec, cons
   message.nest = spec.nest;
   message.rehearse = spec.rehearse ? 1 : 0;
   message.rung = spec.rung;
+  message.parks = spec.parks ? 1 : 0;
   const std::array<int, 7> fds = {ends.image,     ends.guest,   ends.stdin_fd, ends.stdout_fd,
                                   ends.stderr_fd, ends.control, ends.runtime};
   const std::span all(fds);
@@ -175,6 +176,12 @@ Result<void> WardenClient::make_nest(std::uint64_t nest, const NestSpec& spec, i
 Result<void> WardenClient::end_nest(std::uint64_t nest) {
   frame::EndNest message;
   message.header.box = nest;
+  return tell(frame::bytes_of(message), {});
+}
+
+Result<void> WardenClient::park_box(std::uint64_t box) {
+  frame::ParkBox message;
+  message.header.box = box;
   return tell(frame::bytes_of(message), {});
 }
 

@@ -66,13 +66,24 @@ box::Limits rung_limits(frame::Rung rung, box::Limits limits) {
   return limits;
 }
 
-std::vector<std::string> zygote_command(const char* preload) {
+namespace {
+
+std::vector<std::string> python_running(const std::string& module_and_call) {
   std::vector<std::string> command = python_command();
-  command.back() =
-      "import sys; sys.path.insert(0, '/usr/lib/casemate/python'); "
-      "from casemate import _zygote; _zygote.main('" +
-      std::string(preload) + "', 3)()";
+  const std::size_t dot = module_and_call.find('.');
+  command.back() = "import sys; sys.path.insert(0, '/usr/lib/casemate/python'); from casemate import " +
+                   module_and_call.substr(0, dot) + "; " + module_and_call;
   return command;
+}
+
+}  // namespace
+
+std::vector<std::string> zygote_command(const char* preload) {
+  return python_running("_zygote.main('" + std::string(preload) + "', 3)()");
+}
+
+std::vector<std::string> alone_command(const char* preload) {
+  return python_running("_alone.main('" + std::string(preload) + "')()");
 }
 
 }  // namespace casemate::engine

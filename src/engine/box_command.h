@@ -14,6 +14,9 @@ std::vector<std::string> box_environment(const box::Limits& limits);
 // The zygote of a preload set ("bare", "numpy", "pandas"): descriptor 3 is its link.
 std::vector<std::string> zygote_command(const char* preload);
 
+// A slot of that set that no zygote forks: a runner that prepares itself.
+std::vector<std::string> alone_command(const char* preload);
+
 // Whether a box of this image has the interpreter that these commands name. What kNoPython says otherwise.
 bool has_python(const std::string& rootfs);
 inline constexpr const char* kNoPython =

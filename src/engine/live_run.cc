@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 
 #include "base/limits.h"
 #include "engine/box_command.h"
+#include "sys/sealed.h"
 
 namespace casemate::engine {
 namespace {
@@ -26,7 +26,6 @@ constexpr microseconds kShort{1000};
 constexpr int kRuntimeFailed = 128;
 constexpr int kLauncherFailed = 125;
 constexpr int kSignalled = 128;
-constexpr milliseconds kWriteTime{30'000};
 // After the wall limit the warden has to kill and reap; past this it is taken for lost.
 constexpr milliseconds kWardenGrace{30'000};
 
@@ -38,14 +37,7 @@ Bytes capture_cap(const Request& request) {
 
 // Input for the program's stdin: nothing, or an unchangeable file in memory.
 Result<sys::Fd> make_stdin(const std::string& bytes) {
-  if (bytes.empty()) return sys::open_at(AT_FDCWD, "/dev/null", O_RDONLY);
-  sys::Fd memory(::memfd_create("stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory) return fail_errno("memfd_create");
-  TRY(sys::write_all(memory, bytes, Deadline::in(kWriteTime)));
-  if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0) {
-    return fail_errno("seal the input");
-  }
-  return sys::open_at(AT_FDCWD, "/proc/self/fd/" + std::to_string(memory.get()), O_RDONLY);
+  return bytes.empty() ? sys::open_at(AT_FDCWD, "/dev/null", O_RDONLY) : sys::sealed_bytes("stdin", bytes);
 }
 
 }  // namespace
@@ -62,11 +54,9 @@ LiveRun::LiveRun(const Request& request, box::WardenClient& warden, std::uint64_
                 [&products](Stream stream, std::string_view bytes) { products.spool(stream, bytes); }}),
       chunk_(chunk) {}
 
-Result<void> LiveRun::start(const Paths& paths, const Image& image, frame::Rung rung) {
+Result<void> LiveRun::start(const Paths& paths, const Image& image, frame::Rung rung, int runtime) {
   const sys::Fd image_dir = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
   const sys::Fd guest_dir = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
-  sys::Fd runtime;
-  if (rung == frame::Rung::kGvisor) runtime = TRY(sys::open_at(AT_FDCWD, paths.runsc, O_RDONLY));
   const sys::Fd input = TRY(make_stdin(request_.stdin_bytes));
   sys::Pair out = TRY(sys::make_pipe());
   sys::Pair err = TRY(sys::make_pipe());
@@ -75,6 +65,7 @@ Result<void> LiveRun::start(const Paths& paths, const Image& image, frame::Rung 
 
   box::BoxSpec spec;
   rung_ = spec.rung = rung;
+  report_ = outcome::GuestReport(/*own_kernel=*/rung != frame::Rung::kJail);
   spec.limits = rung_limits(rung, request_.limits);
   spec.arguments = rung_command(rung, request_.limits, python_command());
   spec.environment = box_environment(request_.limits);
@@ -82,7 +73,7 @@ Result<void> LiveRun::start(const Paths& paths, const Image& image, frame::Rung 
   spec.fail_stage = request_.fail_stage;
   TRY(warden_.make_box(box_, spec,
                        {image_dir.get(), guest_dir.get(), input.get(), out.second.get(), err.second.get(),
-                        control.second.get(), runtime.get()}));
+                        control.second.get(), runtime}));
   stdout_ = std::move(out.first);
   stderr_ = std::move(err.first);
   control_ = std::move(control.first);
@@ -100,6 +91,8 @@ Result<void> LiveRun::start_in(Lease lease) {
   started_->walls_on = lease_.walls_on;
   started_at_ = now();
   beside_ = lease_.processor == ::sched_getcpu();
+  rung_ = lease_.rung;
+  report_ = outcome::GuestReport(/*own_kernel=*/rung_ != frame::Rung::kJail);
   const milliseconds wall = request_.limits.wall;
   itimerspec until{};
   until.it_value.tv_sec = static_cast<time_t>(wall.count() / 1000);
@@ -147,8 +140,8 @@ void LiveRun::take(box::WardenEvent event) {
     ended_ = *ended;
     // It knows of no start that it was not told of.
     if (in_slot_ && !told_) ended_->wall_us = run_us();
-  } else if (others_) {
-    others_(std::move(event));
+  } else {
+    others_.on_event(std::move(event));
   }
 }
 
@@ -175,6 +168,7 @@ void LiveRun::finish_if_done() {
   ended.exit_code = static_cast<std::uint32_t>(report_.done()->exit_code);
   ended.wall_us = run_us();
   ended_ = ended;
+  answered_ = true;
 }
 
 void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {
@@ -243,7 +237,7 @@ Result<void> LiveRun::watch() {
   while (!ended_) {
     // Before it is decided what to wait for: the output of a run that is not short is read as it comes.
     if (in_slot_ && !told_ && now() - started_at_ >= kShort) TRY(tell_warden());
-    std::array<pollfd, 5> items{};
+    std::array<pollfd, 6> items{};
     items[0] = {warden_.socket().get(), POLLIN, 0};
     // What a short program prints is read when it is done: to be woken for it would be to interrupt it.
     const bool prints = !(in_slot_ && beside_ && !told_);
@@ -251,6 +245,7 @@ Result<void> LiveRun::watch() {
     items[2] = {prints && stderr_ ? stderr_.get() : -1, POLLIN, 0};
     items[3] = {control_ ? control_.get() : -1, static_cast<short>(feeding_ ? POLLIN | POLLOUT : POLLIN), 0};
     items[4] = {hooks_.cancel != nullptr && !asked_end_ ? hooks_.cancel->get() : -1, POLLIN, 0};
+    items[5] = {others_.guests(), POLLIN, 0};
     if (warden_.has_events()) {
       TRY(on_warden());
       continue;
@@ -269,6 +264,7 @@ Result<void> LiveRun::watch() {
     finish_if_done();
     if (items[0].revents != 0) TRY(on_warden());
     if (items[4].revents != 0) TRY(ask_end(frame::EndCause::kCancelled));
+    if (items[5].revents != 0) others_.read_guests();
     if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));
   }
   drain();  // nobody is left who could write: what is in the pipes now is all that there will be
@@ -282,6 +278,7 @@ Result<void> LiveRun::watch() {
 void LiveRun::take_guest_end() {
   // Each of a guest's processes has some of the host's, which are counted outside.
   ended_->pids_peak = 0;
+  if (answered_) return;  // the program's own word came before its end
   if (ended_->cause != frame::EndCause::kProgram) {
     ended_->has_status = 0;
     return;

@@ -93,6 +93,7 @@ class Engine {
     frame::Rung rung;
     std::optional<pool::SlotId> slot;
   };
+  Result<int> runtime_of(frame::Rung rung);
   Result<void> wait_for_slots(const Request& request, const Image& image, std::size_t count, bool warm_too,
                               Deadline deadline);
   std::optional<Lease> take_slot(const Request& request, const Image& image, frame::Rung rung);
@@ -107,6 +108,7 @@ class Engine {
   void record_cold(const Run& live, outcome::Outcome& result, const Over& over);
 
   Paths paths_;
+  sys::Fd runsc_;  // a copy of it, when it was needed
   std::optional<frame::Hello> hello_;
   // On the heap: the slots refer to it, and the engine moves.
   std::unique_ptr<box::WardenClient> warden_;
@@ -122,6 +124,7 @@ class Engine {
 };
 
 // An outcome for a request that never ran.
-outcome::Outcome refused_outcome(const Request& request, outcome::Reason reason, const std::string& message);
+outcome::Outcome refused_outcome(const Request& request, const Rungs& rungs, outcome::Reason reason,
+                                 const std::string& message);
 
 }  // namespace casemate::engine

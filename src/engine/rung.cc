@@ -39,14 +39,15 @@ const char* name_of(Strength strength) {
 }
 
 // Why it is not there; empty when it is.
-const std::string& missing(Strength strength, const Rungs& rungs) {
-  static const std::string kNothing;
+std::string missing(Strength strength, const Request& request, const Rungs& rungs) {
   switch (strength) {
-    case Strength::kJail: return kNothing;
-    case Strength::kGvisor: return rungs.no_gvisor;
+    case Strength::kJail: return "";
+    case Strength::kGvisor:
+      if (!rungs.no_gvisor.empty() || !request.weakenings.no_cgroup) return rungs.no_gvisor;
+      return "control groups alone bound its runtime's memory, which `--weaken no-cgroup` does without";
     case Strength::kMicrovm: return rungs.no_microvm;
   }
-  return kNothing;
+  return "";
 }
 
 RungChoice choice(Strength strength, Strength floor) {
@@ -69,19 +70,23 @@ Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
   const Strength floor = floor_of(request.trust);
   const bool below_accepted = request.weakenings.below_floor;
   if (const auto asked = asked_of(request.isolation)) {
-    if (const std::string& why = missing(*asked, rungs); !why.empty())
+    if (const std::string why = missing(*asked, request, rungs); !why.empty())
       return fail(ErrorCode::kDenied, std::string("the rung '") + name_of(*asked) + "' is not there: " + why);
     if (*asked < floor && !below_accepted)
       return below(request, floor, std::string("'") + name_of(*asked) + "' is weaker");
     return choice(*asked, floor);
   }
   for (const Strength rung : {Strength::kJail, Strength::kGvisor, Strength::kMicrovm}) {
-    if (rung >= floor && missing(rung, rungs).empty()) return choice(rung, floor);
+    if (rung >= floor && missing(rung, request, rungs).empty()) return choice(rung, floor);
   }
-  if (!below_accepted) return below(request, floor, "it is not there: " + missing(floor, rungs));
-  return choice(missing(Strength::kGvisor, rungs).empty() ? Strength::kGvisor : Strength::kJail, floor);
+  if (!below_accepted) return below(request, floor, "it is not there: " + missing(floor, request, rungs));
+  return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail, floor);
 }
 
 const char* rung_name(Rung rung) { return rung == Rung::kGvisor ? "gvisor" : "jail"; }
+
+const char* wanted_rung(const Request& request) {
+  return name_of(asked_of(request.isolation).value_or(floor_of(request.trust)));
+}
 
 }  // namespace casemate::engine

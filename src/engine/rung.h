@@ -27,5 +27,7 @@ Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs);
 
 // "jail".
 const char* rung_name(frame::Rung rung);
+// The rung that a request names, or that its trust asks for, whether or not it can have it.
+const char* wanted_rung(const Request& request);
 
 }  // namespace casemate::engine

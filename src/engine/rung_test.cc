@@ -69,6 +69,33 @@ TEST(ChooseRung, ReplacesNoRungThatIsNotThereByAWeakerOne) {
       {});
 }
 
+TEST(ChooseRung, GivesNoRuntimeThatNothingBounds) {
+  Rungs rungs;
+  rungs.no_gvisor.clear();
+  Request request;
+  request.weakenings.no_cgroup = true;
+  auto choice = choose_rung(request, rungs);
+  ASSERT_FALSE(choice);
+  EXPECT_NE(choice.error().message.find("--weaken no-cgroup"), std::string::npos);
+  request.isolation = Isolation::kGvisor;
+  EXPECT_FALSE(choose_rung(request, rungs));
+  request.isolation = Isolation::kAuto;
+  request.weakenings.below_floor = true;
+  choice = choose_rung(request, rungs);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->rung, Rung::kJail);
+  EXPECT_TRUE(choice->below_floor);
+}
+
+TEST(WantedRung, IsTheNamedOneOrTheFloor) {
+  Request request;
+  EXPECT_STREQ(wanted_rung(request), "gvisor");
+  request.trust = Trust::kHostile;
+  EXPECT_STREQ(wanted_rung(request), "microvm");
+  request.isolation = Isolation::kJail;
+  EXPECT_STREQ(wanted_rung(request), "jail");
+}
+
 TEST(ChooseRung, TakesARequestForUntrustedUnlessItSaysOtherwise) {
   const auto choice = choose_rung(Request{}, {});
   ASSERT_FALSE(choice);

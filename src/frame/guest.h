@@ -26,6 +26,9 @@ enum class GuestType : std::uint16_t {
 
   // Process 1 of a guest that has a kernel of its own to engine, as the last frame.
   kEnded = 21,  // kWaitStatus: how the program's process ended
+
+  // A runner in such a guest to engine, as its first frame, if its box parks: it has rehearsed and waits.
+  kParked = 22,
 };
 
 enum class Tag : std::uint16_t {

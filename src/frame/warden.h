@@ -19,6 +19,10 @@
 //   kMakeBox of a nest     ──▶          ◀── kBoxParked, or kBoxEnded
 //   kStartBox              ──▶          (the program has been sent: its time runs)
 // A zygote that ends is told by kZygoteGone: its boxes live on, and no more can be made.
+//
+// A guest with a kernel of its own parks as well, but no nest can fork it, and only the engine hears of it:
+//   kMakeBox that parks    ──▶          (or ◀── kBoxEnded)
+//   kParkBox (it waits)    ──▶          ◀── kBoxParked; then as above
 #pragma once
 
 #include <array>
@@ -45,6 +49,7 @@ enum class WardenType : std::uint32_t {
   kMakeNest = 5,
   kEndNest = 6,
   kStartBox = 7,
+  kParkBox = 8,
   kHello = 16,
   kBoxStarted = 17,
   kBoxEnded = 18,
@@ -93,6 +98,8 @@ struct MakeBox {
   std::uint32_t fail_stage = 0;         // test builds only: this stage fails
   std::uint32_t rehearse = 0;           // of a box in a nest: before it parks, the guest rehearses
   Rung rung = Rung::kJail;
+  std::uint32_t parks = 0;  // without a nest: its time does not run before it was parked and started
+  std::uint32_t zero = 0;
   std::uint64_t walls_off = 0;  // test builds only
   std::array<char, kStringsSize> strings{};
 };
@@ -110,6 +117,12 @@ struct MakeNest {
 
 struct EndNest {
   WardenHeader header{kWardenMagic, WardenType::kEndNest, 0};
+};
+
+// Its guest has said that it waits for its program. Of a box that does not park, has ended or is parked
+// already: nothing comes of it.
+struct ParkBox {
+  WardenHeader header{kWardenMagic, WardenType::kParkBox, 0};
 };
 
 // A parked box was sent its program some time ago. It may come late, or, for a short program, never: what

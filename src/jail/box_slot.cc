@@ -174,13 +174,24 @@ void Box::on_guest_link() {
     take(said, {});
     if (!guest_parked_) continue;
     guest_link_.reset();
-    wall_timer_ = sys::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    if (!wall_timer_) return fail_making(Stage::kFork, errno);
-    cpu_base_us_ = cell_.groups.cpu_us();
     fault_base_ = minor_faults_of(guest_pid_);
-    cell_.groups.forget_peaks();
-    cell_.groups.set_share(BoxGroups::Share::kRunning);
+    return become_parked();
   }
+}
+
+void Box::park() {
+  if (nest_ != nullptr || running_ || !init_ready_ || guest_parked_ || cause_ || dead_) return;
+  guest_parked_ = true;
+  become_parked();
+}
+
+// What the box uses from here on is its run's.
+void Box::become_parked() {
+  wall_timer_ = sys::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!wall_timer_) return fail_making(Stage::kFork, errno);
+  cpu_base_us_ = cell_.groups.cpu_us();
+  cell_.groups.forget_peaks();
+  cell_.groups.set_share(BoxGroups::Share::kRunning);
 }
 
 std::optional<frame::BoxParked> Box::take_parked(std::vector<sys::Fd>& fds) {

@@ -33,12 +33,15 @@ constexpr Rule without_bits(long number, std::uint8_t index, std::uint32_t bits,
   return Rule{number_of(number), otherwise, {all_of({{index, bits, 0}})}};
 }
 
+// In the place of what the table says of that call.
+constexpr void replace(Table& table, const Rule& rule) {
+  std::erase_if(table.rules, [&](const Rule& old) { return old.number == rule.number; });
+  table.rules.push_back(rule);
+}
+
 // Whatever their arguments.
 constexpr Table allowing(Table table, std::initializer_list<long> numbers) {
-  for (const long number : numbers) {
-    std::erase_if(table.rules, [&](const Rule& rule) { return rule.number == number_of(number); });
-    table.rules.push_back(Rule{number_of(number), 0, {}});
-  }
+  for (const long number : numbers) replace(table, Rule{number_of(number), 0, {}});
   return table;
 }
 

@@ -257,7 +257,8 @@ Result<GuestMessage> parse_guest(const frame::Frame& frame) {
 
 Result<std::optional<GuestOrder>> GuestReport::add(const frame::Frame& frame) {
   if (broken_) return invalid("more on a channel that is broken");
-  if (done_ || end_) return invalid("more after the end");
+  const bool end = own_kernel_ && frame.type == static_cast<std::uint16_t>(GuestType::kEnded);
+  if (end_ || (done_ && !end)) return invalid("more after the end");
   broken_ = true;  // until this frame is in
   bytes_ += frame::kHeaderSize + frame.payload.size();
   if (bytes_ > kControlBytesMax.count) {
@@ -278,6 +279,7 @@ Result<std::optional<GuestOrder>> GuestReport::add(const frame::Frame& frame) {
   } else if (const auto* done = std::get_if<GuestDone>(&message)) {
     done_ = *done;
   } else if (const auto* end = std::get_if<GuestEnd>(&message)) {
+    if (!own_kernel_) return invalid("an end that the host's kernel tells");
     end_ = *end;
   } else {
     if (exception_) return invalid("a second exception");

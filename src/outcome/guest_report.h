@@ -71,6 +71,8 @@ Result<GuestMessage> parse_guest(const frame::Frame& frame);
 // All that a runner said in one run. One thread.
 class GuestReport {
  public:
+  // `own_kernel`: the guest has one, whose process 1 says how the program ended.
+  explicit GuestReport(bool own_kernel = false) : own_kernel_(own_kernel) {}
   // Takes one frame. Returns the order hint when it was one: that goes to the OutputCapture.
   // Errors: what parse_guest says; invalid (a second exception report); exhausted (more than
   // kControlBytesMax in all). After an error the channel is not to be read any further: what was said
@@ -90,6 +92,7 @@ class GuestReport {
   bool broken() const { return broken_; }
 
  private:
+  bool own_kernel_;
   std::optional<GuestException> exception_;
   std::optional<GuestResult> result_;
   std::optional<GuestDone> done_;

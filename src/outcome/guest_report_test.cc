@@ -288,8 +288,15 @@ TEST(GuestReport, CollectsWhatWasSaid) {
   EXPECT_FALSE(report.broken());
 }
 
-TEST(GuestReport, NothingComesAfterTheEnd) {
+TEST(GuestReport, AGuestOfTheHostsKernelDoesNotTellItsEnd) {
   GuestReport report;
+  EXPECT_FALSE(report.add(frame_of(GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(0)}})));
+  EXPECT_TRUE(report.broken());
+  EXPECT_FALSE(report.end());
+}
+
+TEST(GuestReport, NothingComesAfterTheEnd) {
+  GuestReport report(/*own_kernel=*/true);
   ASSERT_TRUE(report.add(frame_of(GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(0)}})));
   EXPECT_EQ(report.end()->exit_code, 0);
   EXPECT_FALSE(report.add(frame_of(GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(9)}})));

@@ -27,6 +27,7 @@ ARTIFACT = 18
 EXCEPTION = 19
 DONE = 20
 ENDED = 21  # of casemate-init
+PARKED = 22  # of a slot that is alone in its kernel
 
 # Tag.
 TAG_BYTES = 1
