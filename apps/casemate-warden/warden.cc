@@ -302,6 +302,7 @@ bool Warden::on_peer() {
       const auto request = parse_message<ParkBox>(message->bytes);
       if (!request) return false;
       if (jail::Box* box = box_of(request->header.box)) box->park();
+      report();  // nothing else will have happened to it
       return true;
     }
     case WardenType::kStartBox: {

@@ -6,8 +6,8 @@
 // The two limits are the guest's, which its own kernel keeps: bytes of a file, and descriptors of a process.
 // Descriptors: 0, 1 and 2 are the program's; 3 is the control socket, 4 is runsc. runsc hands on no more than
 // three: the guest finds the control socket as its 0, and the program's input, if any, as a file in its /run,
-// which is just as large. The environment is the program's. The bundle and what runsc keeps are in a file system
-// of its own at /run, which the guest does not have.
+// which is just as large. The environment is the program's. The bundle and what runsc keeps are in a file
+// system of its own at /run, which the guest does not have.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
                              "--platform=ptrace",
                              "--network=none",
                              "--ignore-cgroups",
-                             "--TESTONLY-unsafe-nonroot",
+                             "--rootless",
                              "run",
                              "--bundle",
                              kBundle,

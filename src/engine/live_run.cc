@@ -21,8 +21,8 @@ namespace {
 using outcome::Stream;
 
 constexpr microseconds kShort{1000};
-// Exit codes of a stronger rung's runtime: of runsc when it could not make or keep its guest, of what starts it
-// when that failed (guest/gvisor/launcher.cc), and from which on it is a signal's number.
+// Exit codes of a stronger rung's runtime: of runsc when it could not make or keep its guest, of what starts
+// it when that failed (guest/gvisor/launcher.cc), and from which on it is a signal's number.
 constexpr int kRuntimeFailed = 128;
 constexpr int kLauncherFailed = 125;
 constexpr int kSignalled = 128;
@@ -159,7 +159,8 @@ void LiveRun::finish_if_done() {
   lease_.usage.read(ended);
   // A memory that ran out has ended the box by itself, which the warden will say.
   if (!report_.artifacts().empty() || !request_.artifacts.empty() || ended.oom_kills > 0) {
-    control_.reset();  // what the runner waits for: it exits
+    feeding_ = false;
+    (void)::shutdown(control_.get(), SHUT_WR);  // what the runner waits for: it exits
     return;
   }
   ended.header.box = box_;
@@ -272,9 +273,9 @@ Result<void> LiveRun::watch() {
   return {};
 }
 
-// What the warden saw end was the runtime, whose exit code is that of the guest's process 1: the program's, or
-// 128 and its signal. Process 1 has also said which of the two, on a channel that the program can write to as
-// well: that is believed where it agrees, and decides nothing else.
+// What the warden saw end was the runtime, whose exit code is that of the guest's process 1: the program's,
+// or 128 and its signal. Process 1 has also said which of the two, on a channel that the program can write to
+// as well: that is believed where it agrees, and decides nothing else.
 void LiveRun::take_guest_end() {
   // Each of a guest's processes has some of the host's, which are counted outside.
   ended_->pids_peak = 0;
@@ -292,8 +293,9 @@ void LiveRun::take_guest_end() {
     ended_->signal = static_cast<std::uint32_t>(end->signal.value_or(0));
     return;
   }
+  // The program said something else in the name of process 1.
+  if (exited && end && code != kRuntimeFailed && code != kLauncherFailed) return;
   // Not a program's end: that of a runtime which was killed, or which could not make or keep its guest.
-  if (exited && code != kRuntimeFailed && code != kLauncherFailed) return;
   ended_->has_status = 0;
   ended_->cause = ended_->pids_refused > 0 ? frame::EndCause::kPids : frame::EndCause::kLost;
   if (ended_->cause == frame::EndCause::kPids) ended_->pids_peak = request_.limits.pids;

@@ -136,8 +136,9 @@ Result<void> Engine::wait_for_slots(const Request& request, const Image& image, 
   if (!slots_) return fail(ErrorCode::kInternal, "slots are not in use");
   const frame::Hello hello = TRY(host());
   const RungChoice choice = TRY(choose_rung(request, paths_.rungs));
-  const pool::SlotClass slot_class = TRY(slots_->class_for(
-      request, image, paths_, hello, choice.rung, TRY(runtime_of(choice.rung))));
+  const int runtime = TRY(runtime_of(choice.rung));
+  const pool::SlotClass slot_class =
+      TRY(slots_->class_for(request, image, paths_, hello, choice.rung, runtime));
   slots_->keep(slot_class, hot_);
   const auto enough = [&] { return slots_->parked(slot_class, warm_too) >= count; };
   if (warm_too && !enough()) {
@@ -214,7 +215,8 @@ void Engine::record_cold(const Run& live, Outcome& result, const Over& over) {
   records_->add(*result.record);
 }
 
-// What executes the guest of a rung; -1: nothing does. A copy: boxes share no page with a program of the host's.
+// What executes the guest of a rung; -1: nothing does. A copy: boxes share no page with a program of the
+// host's.
 Result<int> Engine::runtime_of(frame::Rung rung) {
   if (rung == frame::Rung::kJail) return -1;
   if (!runsc_) runsc_ = TRY(sys::sealed_copy("runsc", paths_.runsc));
@@ -250,17 +252,16 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   const frame::Rung rung = choice->rung;
   std::optional<Lease> lease = take_slot(request, image, rung);
   const std::uint64_t box = lease ? lease->box : (*next_box_)++;
-  const LiveRun::Others others{
-      [this](box::WardenEvent event) {
-        if (!slots_) return;
-        (void)slots_->on_event(std::move(event), now());
-        slots_->act(now());
-      },
-      [this] { return slots_ ? slots_->guests() : -1; },
-      [this] {
-        slots_->read_guests(now());
-        slots_->act(now());
-      }};
+  const LiveRun::Others others{[this](box::WardenEvent event) {
+                                 if (!slots_) return;
+                                 (void)slots_->on_event(std::move(event), now());
+                                 slots_->act(now());
+                               },
+                               [this] { return slots_ ? slots_->guests() : -1; },
+                               [this] {
+                                 slots_->read_guests(now());
+                                 slots_->act(now());
+                               }};
   LiveRun run(request, *warden_, box, products, hooks, others, {chunk_.get(), kReadChunk});
   Run live{request, products, run, asked_at, box, rung, std::nullopt};
   // First of all the program: what is made here afterwards is made while it runs.

@@ -80,7 +80,8 @@ Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
     if (rung >= floor && missing(rung, request, rungs).empty()) return choice(rung, floor);
   }
   if (!below_accepted) return below(request, floor, "it is not there: " + missing(floor, request, rungs));
-  return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail, floor);
+  return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail,
+                floor);
 }
 
 const char* rung_name(Rung rung) { return rung == Rung::kGvisor ? "gvisor" : "jail"; }

@@ -286,11 +286,12 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
 }
 
 void Slots::act(Instant now) {
-  while (carry_out(now)) {}
+  while (carry_out(now)) {
+  }
 }
 
-// True when it has to be asked again what is to be done. A request that cannot be sent is a nest or a slot that
-// failed; the others are carried out all the same.
+// True when it has to be asked again what is to be done. A request that cannot be sent is a nest or a slot
+// that failed; the others are carried out all the same.
 bool Slots::carry_out(Instant now) {
   bool again = false;
   for (const pool::Action& action : pool_.plan(now)) {

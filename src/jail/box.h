@@ -55,7 +55,8 @@ class Box {
   bool parks() const { return nest_ != nullptr || spec_.parks != 0; }
   // It is parked and nothing has happened to it, which its nest would tell: it need not be looked at.
   bool idle() const {
-    return nest_ != nullptr && parked_taken_ && !running_ && !cause_ && !dead_ && !init_reaped_ && ended_.has_status == 0;
+    return nest_ != nullptr && parked_taken_ && !running_ && !cause_ && !dead_ && !init_reaped_ &&
+           ended_.has_status == 0;
   }
   // destroy() would not have to wait.
   bool can_be_shown_gone() const {

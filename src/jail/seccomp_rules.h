@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
 
 #include "jail/seccomp_build.h"
@@ -141,8 +142,8 @@ constexpr Rule fcntl_rule() {
   return rule;
 }
 
-// Of a runtime, which has all rights over a network of its own: netfilter's tables are entrances to kernel code
-// with a long history, by which user namespaces have been escaped from. `number` sets or gets an option.
+// Of a runtime, which has all rights over a network of its own: netfilter's tables are entrances to kernel
+// code with a long history, by which user namespaces have been escaped from. `number` sets or gets an option.
 constexpr Rule without_netfilter(long number) {
   Rule rule = setsockopt_rule();
   rule.number = number_of(number);
@@ -156,9 +157,8 @@ constexpr Rule without_netfilter(long number) {
 // Of a runtime: what a box may, and giving its rights up.
 constexpr Rule runtime_prctl_rule() {
   Rule rule = prctl_rule();
-  for (const std::uint32_t option :
-       {PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_SET_KEEPCAPS, PR_SET_DUMPABLE, PR_SET_PTRACER})
-    rule.allow.push_back(all_of({{0, 0xffffffff, option}}));
+  for (const int option : {PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_SET_KEEPCAPS, PR_SET_DUMPABLE, PR_SET_PTRACER})
+    rule.allow.push_back(all_of({{0, 0xffffffff, static_cast<std::uint32_t>(option)}}));
   return rule;
 }
 

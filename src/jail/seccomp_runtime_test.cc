@@ -17,9 +17,7 @@ namespace {
 using Arguments = std::array<std::uint64_t, 6>;
 
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
-constexpr std::uint32_t refused(int error) {
-  return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
-}
+constexpr std::uint32_t refused(int error) { return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error); }
 std::uint32_t of_box(long number, const Arguments& arguments) {
   return evaluate(box_program(), AUDIT_ARCH_X86_64, static_cast<std::uint32_t>(number), arguments);
 }

@@ -416,8 +416,7 @@ constexpr Table make_zygote_table() {
 // A runtime makes user, mount, pid and network namespaces for its parts, in which it mounts, and traces the
 // processes that its guest's code runs in. Its parts then put up tables of their own, before that code runs.
 constexpr Table make_runtime_table() {
-  Table table =
-      allowing(make_box_table(), {SYS_ptrace, SYS_mount, SYS_umount2, SYS_chroot, SYS_pivot_root});
+  Table table = allowing(make_box_table(), {SYS_ptrace, SYS_mount, SYS_umount2, SYS_chroot, SYS_pivot_root});
   replace(table, runtime_prctl_rule());
   // stops: the one kind of namespace that it has no need of
   replace(table, without_bits(SYS_clone, 0, CLONE_NEWCGROUP, EPERM));

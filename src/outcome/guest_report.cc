@@ -257,8 +257,8 @@ Result<GuestMessage> parse_guest(const frame::Frame& frame) {
 
 Result<std::optional<GuestOrder>> GuestReport::add(const frame::Frame& frame) {
   if (broken_) return invalid("more on a channel that is broken");
-  const bool end = own_kernel_ && frame.type == static_cast<std::uint16_t>(GuestType::kEnded);
-  if (end_ || (done_ && !end)) return invalid("more after the end");
+  const bool last = own_kernel_ && frame.type == static_cast<std::uint16_t>(GuestType::kEnded);
+  if (end_ || (done_ && !last)) return invalid("more after the end");
   broken_ = true;  // until this frame is in
   bytes_ += frame::kHeaderSize + frame.payload.size();
   if (bytes_ > kControlBytesMax.count) {

@@ -13,7 +13,8 @@ namespace {
 TEST(SealedBytes, CanBeReadAndNotChanged) {
   const auto sealed = sealed_bytes("test", "what it is");
   ASSERT_TRUE(sealed) << sealed.error().message;
-  EXPECT_EQ(read_file_at(AT_FDCWD, "/proc/self/fd/" + std::to_string(sealed->get()), 100).value(), "what it is");
+  EXPECT_EQ(read_file_at(AT_FDCWD, "/proc/self/fd/" + std::to_string(sealed->get()), 100).value(),
+            "what it is");
   const Fd again(::open(("/proc/self/fd/" + std::to_string(sealed->get())).c_str(), O_RDWR | O_CLOEXEC));
   EXPECT_TRUE(!again || ::write(again.get(), "x", 1) < 0);
   EXPECT_TRUE(!again || ::ftruncate(again.get(), 0) < 0);
@@ -23,7 +24,8 @@ TEST(SealedBytes, CanBeReadAndNotChanged) {
 TEST(SealedCopy, IsAFileOfItsOwnThatCanBeExecuted) {
   const auto sealed = sealed_copy("true", "/bin/true");
   ASSERT_TRUE(sealed) << sealed.error().message;
-  struct stat original {}, copy {};
+  struct stat original {
+  }, copy{};
   ASSERT_EQ(::stat("/bin/true", &original), 0);
   ASSERT_EQ(::fstat(sealed->get(), &copy), 0);
   EXPECT_EQ(copy.st_size, original.st_size);

@@ -74,14 +74,16 @@ def _command(pid: int) -> str:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_slot_that_ends_while_it_waits_costs_no_run(casemate: Casemate, seed: int) -> None:
-    """Runs go on; the one whose slot it was says so, or there was another for it."""
+    """Runs go on; one whose slot it was says so, and is the last of that process, as any whose box fails."""
     process = casemate.start(*HOT, "--repeat", "5", "-c", "import time; time.sleep(0.3); print('ran')")
     assert wait_for(lambda: len(_parts(process.pid)) >= 6, 30 * SLOW)
     parts = _parts(process.pid)
     os.kill(parts[seed * len(parts) // 4], signal.SIGKILL)
     out, err = process.communicate(timeout=90 * SLOW)
     found = [json.loads(line) for line in out.splitlines()]
-    assert len(found) == 5, err
     ran = [one for one in found if one["status"] == "ok" and one["stdout"]["text"] == "ran\n"]
-    assert len(ran) >= 4, found
+    hurt = [one for one in found if one not in ran]
+    # A process of the guest's that was killed from outside looks like one that the guest killed.
+    assert len(hurt) <= 1 and all(one["status"] in ("unavailable", "error") for one in hurt), (found, err)
+    assert len(found) == 5 or found[-1]["status"] == "unavailable", (found, err)
     assert all(one["teardown"]["verdict"] == "destroyed" for one in found), found
