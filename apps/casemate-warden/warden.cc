@@ -273,56 +273,37 @@ bool Warden::on_peer() {
   if (message->end) return false;
   const auto type = warden_type(message->bytes);
   if (!type) return false;
+  const auto with = [&]<typename T>(T, const auto& act) {
+    const auto request = parse_message<T>(message->bytes);
+    if (request) act(*request);
+    return request.has_value();
+  };
+  const auto on_box = [&](const auto& request, const auto& act) {
+    if (jail::Box* box = box_of(request.header.box)) act(*box);  // else it has ended
+  };
   switch (*type) {
-    case WardenType::kMakeBox: {
-      const auto spec = parse_message<MakeBox>(message->bytes);
-      if (!spec) return false;
-      make_box(*spec, std::move(message->fds));
-      return true;
-    }
-    case WardenType::kEndBox: {
-      const auto request = parse_message<EndBox>(message->bytes);
-      if (!request) return false;
-      if (jail::Box* box = box_of(request->header.box)) box->end(request->cause);
-      return true;
-    }
-    case WardenType::kMakeNest: {
-      const auto spec = parse_message<MakeNest>(message->bytes);
-      if (!spec) return false;
-      make_nest(*spec, std::move(message->fds));
-      return true;
-    }
-    case WardenType::kEndNest: {
-      const auto request = parse_message<EndNest>(message->bytes);
-      if (!request) return false;
-      end_nest(request->header.box, "");
-      return true;
-    }
-    case WardenType::kParkBox: {
-      const auto request = parse_message<ParkBox>(message->bytes);
-      if (!request) return false;
-      if (jail::Box* box = box_of(request->header.box)) box->park();
-      report();  // nothing else will have happened to it
-      return true;
-    }
-    case WardenType::kStartBox: {
-      const auto request = parse_message<StartBox>(message->bytes);
-      if (!request) return false;
-      if (jail::Box* box = box_of(request->header.box)) (void)box->start(*request, now());  // it has ended
-      return true;
-    }
-    case WardenType::kOpenFile: {
-      const auto request = parse_message<OpenFile>(message->bytes);
-      if (!request) return false;
-      open_file(*request);
-      return true;
-    }
-    case WardenType::kDestroyBox: {
-      const auto request = parse_message<DestroyBox>(message->bytes);
-      if (!request) return false;
-      destroy_box(request->header.box);
-      return true;
-    }
+    case WardenType::kMakeBox:
+      return with(MakeBox{}, [&](const MakeBox& spec) { make_box(spec, std::move(message->fds)); });
+    case WardenType::kMakeNest:
+      return with(MakeNest{}, [&](const MakeNest& spec) { make_nest(spec, std::move(message->fds)); });
+    case WardenType::kEndNest:
+      return with(EndNest{}, [&](const EndNest& request) { end_nest(request.header.box, ""); });
+    case WardenType::kEndBox:
+      return with(EndBox{}, [&](const EndBox& request) {
+        on_box(request, [&](jail::Box& box) { box.end(request.cause); });
+      });
+    case WardenType::kParkBox:
+      return with(ParkBox{}, [&](const ParkBox& request) {
+        on_box(request, [](jail::Box& box) { box.park(); });
+        report();  // nothing else will have happened to it
+      });
+    case WardenType::kStartBox:
+      return with(StartBox{}, [&](const StartBox& request) {
+        on_box(request, [&](jail::Box& box) { (void)box.start(request, now()); });
+      });
+    case WardenType::kOpenFile: return with(OpenFile{}, [&](const OpenFile& request) { open_file(request); });
+    case WardenType::kDestroyBox:
+      return with(DestroyBox{}, [&](const DestroyBox& request) { destroy_box(request.header.box); });
     default: return false;
   }
 }

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "box/spec.h"
 #include "box/usage.h"
-#include "frame/warden.h"
+#include "frame/nest.h"
 #include "sys/fd.h"
 #include "sys/process.h"
 

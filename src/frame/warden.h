@@ -13,12 +13,9 @@
 //
 // Between kBoxEnded and kDestroyBox no process of the box lives; its layer can be read.
 //
-// A nest has a zygote, from which the guests of its boxes are forked ahead of time:
-//   kMakeNest + descriptors ─▶          ◀── kNestReady, or kNestEnded
-//   kEndNest               ──▶          ◀── kNestEnded  (its boxes end with it)
+// A box of a nest (frame/nest.h) parks, and is started when its program has been sent:
 //   kMakeBox of a nest     ──▶          ◀── kBoxParked, or kBoxEnded
-//   kStartBox              ──▶          (the program has been sent: its time runs)
-// A zygote that ends is told by kZygoteGone: its boxes live on, and no more can be made.
+//   kStartBox              ──▶          (its time runs)
 //
 // A guest with a kernel of its own parks as well, but no nest can fork it, and only the engine hears of it:
 //   kMakeBox that parks    ──▶          (or ◀── kBoxEnded)
@@ -104,21 +101,6 @@ struct MakeBox {
   std::array<char, kStringsSize> strings{};
 };
 
-// Descriptors with it: image root, guest tree. The strings are the zygote's.
-struct MakeNest {
-  WardenHeader header{kWardenMagic, WardenType::kMakeNest, 0};
-  std::uint64_t memory_max_bytes = 0;  // of the zygote and what it keeps
-  std::uint64_t ready_max_ms = 0;      // then it has failed
-  std::uint64_t walls_off = 0;         // test builds only
-  std::uint32_t argument_count = 0;
-  std::uint32_t environment_count = 0;
-  std::array<char, kStringsSize> strings{};
-};
-
-struct EndNest {
-  WardenHeader header{kWardenMagic, WardenType::kEndNest, 0};
-};
-
 // Its guest has said that it waits for its program. Of a box that does not park, has ended or is parked
 // already: nothing comes of it.
 struct ParkBox {
@@ -191,21 +173,6 @@ struct BoxEnded {
   std::uint32_t leftover_processes = 0;  // of the program's tree, ended with it
   std::uint32_t zero = 0;
   std::array<char, 256> text{};  // kSetupFailed: the step in words and what went wrong, one line
-};
-
-// The zygote has loaded what it was asked to, or the nest is not and will not be there.
-struct NestReady {
-  WardenHeader header{kWardenMagic, WardenType::kNestReady, 0};
-  std::uint64_t setup_us = 0;
-};
-struct NestEnded {
-  WardenHeader header{kWardenMagic, WardenType::kNestEnded, 0};
-  std::uint32_t destroyed = 0;  // shown to be gone, as for a box
-  std::uint32_t zero = 0;
-  std::array<char, 256> text{};  // why, in one line; empty when it was asked for
-};
-struct ZygoteGone {
-  WardenHeader header{kWardenMagic, WardenType::kZygoteGone, 0};
 };
 
 // All walls are up, the guest has rehearsed if it was to, and waits for its program. Descriptors with it:

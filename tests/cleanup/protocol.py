@@ -28,7 +28,7 @@ _MEMBER = re.compile(
 
 
 def _header() -> str:
-    return "".join((ROOT / "src" / "frame" / name).read_text() for name in ("message.h", "warden.h"))
+    return "".join((ROOT / "src" / "frame" / name).read_text() for name in ("message.h", "warden.h", "nest.h"))
 
 
 @cache
