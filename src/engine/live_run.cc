@@ -20,7 +20,10 @@ namespace {
 
 using outcome::Stream;
 
+// How long a program counts as a short one: some times what print(1) takes. A system call of a guest with a kernel
+// of its own takes fifty times as long.
 constexpr microseconds kShort{1000};
+constexpr microseconds kShortOwnKernel{4000};
 // Exit codes of a stronger rung's runtime: of runsc when it could not make or keep its guest, of what starts
 // it when that failed (guest/gvisor/launcher.cc), and from which on it is a signal's number.
 constexpr int kRuntimeFailed = 128;
@@ -92,6 +95,7 @@ Result<void> LiveRun::start_in(Lease lease) {
   started_at_ = now();
   beside_ = lease_.processor == ::sched_getcpu();
   rung_ = lease_.rung;
+  short_ = rung_ == frame::Rung::kJail ? kShort : kShortOwnKernel;
   report_ = outcome::GuestReport(/*own_kernel=*/rung_ != frame::Rung::kJail);
   const milliseconds wall = request_.limits.wall;
   itimerspec until{};
@@ -227,7 +231,7 @@ Result<void> LiveRun::write_control() {
 // the first moments it stays awake; one on this processor has to be let run.
 int LiveRun::wait_for(std::span<pollfd> items, Deadline deadline) const {
   if (!in_slot_ || told_) return ::poll(items.data(), items.size(), deadline.poll_timeout_ms(now()));
-  const Instant until = started_at_ + kShort;
+  const Instant until = started_at_ + short_;
   if (beside_) return ::poll(items.data(), items.size(), Deadline::at(until).poll_timeout_ms(now()));
   int ready = 0;
   while (ready == 0 && now() < until) ready = ::poll(items.data(), items.size(), 0);
@@ -237,7 +241,7 @@ int LiveRun::wait_for(std::span<pollfd> items, Deadline deadline) const {
 Result<void> LiveRun::watch() {
   while (!ended_) {
     // Before it is decided what to wait for: the output of a run that is not short is read as it comes.
-    if (in_slot_ && !told_ && now() - started_at_ >= kShort) TRY(tell_warden());
+    if (in_slot_ && !told_ && now() - started_at_ >= short_) TRY(tell_warden());
     std::array<pollfd, 6> items{};
     items[0] = {warden_.socket().get(), POLLIN, 0};
     // What a short program prints is read when it is done: to be woken for it would be to interrupt it.

@@ -83,6 +83,7 @@ class LiveRun {
   bool in_slot_ = false, beside_ = false, told_ = false, done_seen_ = false;  // beside_: on our processor
   bool answered_ = false;  // by the program's own word, before its end
   Lease lease_;
+  microseconds short_{};
   Instant started_at_{};
   std::optional<frame::BoxStarted> started_;
   std::optional<frame::BoxEnded> ended_;

@@ -7,6 +7,7 @@
 //   warden: moves that one too, says go
 //   guest: drops everything, rehearses                            ──▶ kParked
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -46,6 +47,17 @@ std::uint64_t minor_faults_of(int pid) {
   std::uint64_t faults = 0;
   if (at != std::string::npos) std::from_chars(text->data() + at + 1, text->data() + text->size(), faults);
   return faults;
+}
+
+// The one processor that a process may use; -1 where there are several.
+int only_processor_of(int pid) {
+  cpu_set_t may;
+  CPU_ZERO(&may);
+  if (::sched_getaffinity(pid, sizeof(may), &may) < 0 || CPU_COUNT(&may) != 1) return -1;
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &may)) return static_cast<int>(cpu);
+  }
+  return -1;
 }
 
 // Which pid namespace a process is in; 0 when that cannot be told.
@@ -182,6 +194,7 @@ void Box::on_guest_link() {
 void Box::park() {
   if (nest_ != nullptr || running_ || !init_ready_ || guest_parked_ || cause_ || dead_) return;
   guest_parked_ = true;
+  parked_on_ = only_processor_of(cell_.init_pid);
   become_parked();
 }
 
