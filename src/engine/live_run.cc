@@ -198,18 +198,25 @@ void LiveRun::read_control(bool to_the_end) {
       return;
     }
     if (*got == 0) return control_.reset();
-    // A runner that breaks the protocol is not listened to any more; the run itself goes on.
-    if (!frames_.feed(std::string_view(chunk_.data(), *got))) return control_.reset();
-    frame::Frame frame;
-    for (;;) {
-      const auto whole = frames_.next(frame);
-      if (!whole) return control_.reset();
-      if (!*whole) break;
-      const auto order = report_.add(frame);
-      if (!order) return control_.reset();
-      if (*order) capture_.hint((*order)->stream, (*order)->total);
+    if (!read_frames({chunk_.data(), *got})) {
+      // A runner that breaks the protocol is not listened to any more; the run itself goes on.
+      deaf_ = true;
+      return control_.reset();
     }
   } while (to_the_end);
+}
+
+bool LiveRun::read_frames(std::string_view bytes) {
+  if (!frames_.feed(bytes)) return false;
+  frame::Frame frame;
+  for (;;) {
+    const auto whole = frames_.next(frame);
+    if (!whole) return false;
+    if (!*whole) return true;
+    const auto order = report_.add(frame);
+    if (!order) return false;
+    if (*order) capture_.hint((*order)->stream, (*order)->total);
+  }
 }
 
 Result<void> LiveRun::write_control() {
@@ -297,8 +304,8 @@ void LiveRun::take_guest_end() {
     ended_->signal = static_cast<std::uint32_t>(end->signal.value_or(0));
     return;
   }
-  // The program said something else in the name of process 1.
-  if (exited && end && code != kRuntimeFailed && code != kLauncherFailed) return;
+  // The program said something else in the name of process 1, or has seen to it that nobody listens to that.
+  if (exited && (end || deaf_) && code != kRuntimeFailed && code != kLauncherFailed) return;
   // Not a program's end: that of a runtime which was killed, or which could not make or keep its guest.
   ended_->has_status = 0;
   ended_->cause = ended_->pids_refused > 0 ? frame::EndCause::kPids : frame::EndCause::kLost;

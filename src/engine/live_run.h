@@ -64,6 +64,7 @@ class LiveRun {
   int wait_for(std::span<pollfd> items, Deadline deadline) const;
   void read_stream(outcome::Stream stream, sys::Fd& pipe, bool to_the_end);
   void read_control(bool to_the_end);
+  bool read_frames(std::string_view bytes);
   Result<void> write_control();
   Result<void> ask_end(frame::EndCause cause);
 
@@ -82,6 +83,7 @@ class LiveRun {
   bool asked_end_ = false;
   bool in_slot_ = false, beside_ = false, told_ = false, done_seen_ = false;  // beside_: on our processor
   bool answered_ = false;  // by the program's own word, before its end
+  bool deaf_ = false;      // to a guest that broke the protocol
   Lease lease_;
   microseconds short_{};
   Instant started_at_{};
