@@ -20,8 +20,8 @@ namespace {
 
 using outcome::Stream;
 
-// How long a program counts as a short one: some times what print(1) takes. A system call of a guest with a kernel
-// of its own takes fifty times as long.
+// How long a program counts as a short one: some times what print(1) takes. A system call of a guest with a
+// kernel of its own takes fifty times as long.
 constexpr microseconds kShort{1000};
 constexpr microseconds kShortOwnKernel{4000};
 // Exit codes of a stronger rung's runtime: of runsc when it could not make or keep its guest, of what starts

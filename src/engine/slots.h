@@ -16,6 +16,7 @@
 #include "box/warden_client.h"
 #include "engine/box_records.h"
 #include "engine/request.h"
+#include "frame/guest.h"
 #include "frame/walls.h"
 #include "pool/pool.h"
 
@@ -124,6 +125,7 @@ class Slots {
     sys::Fd wall_timer;
     sys::Fd out, err, control;
     std::uint64_t minor_faults = 0;
+    int rounds = frame::kParkRounds;  // that a guest has left before it waits
   };
   Slots(pool::Pool pool, box::WardenClient& warden, std::uint64_t& next_box, BoxRecords& records,
         sys::Fd guests)
@@ -134,7 +136,7 @@ class Slots {
         guests_(std::move(guests)) {}
   Result<void> start_nest(const pool::StartNest& action);
   Result<void> make_slot(const pool::MakeSlot& action);
-  Result<void> hear_guest(std::uint64_t box, Made& made);
+  Result<bool> hear_guest(std::uint64_t box, Made& made);
   bool stop_hearing(std::uint64_t box, const Made& made);
   std::string why_it_ended(Made& made) const;
   bool carry_out(Instant now);

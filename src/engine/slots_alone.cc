@@ -1,5 +1,6 @@
 // Slots whose guests are forked from nothing: each prepares itself, and says so to the engine.
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <cstring>
@@ -9,23 +10,31 @@
 
 namespace casemate::engine {
 
-// A guest that prepares itself runs nobody's program yet and says one thing: that it waits. What its imports
-// have printed is nobody's output.
-Result<void> Slots::hear_guest(std::uint64_t box, Made& made) {
-  constexpr std::size_t kFrame = 8;
+// A guest that prepares itself runs nobody's program yet and says one thing: that it waits. True when it has
+// said it for the last time. What its imports have printed is nobody's output.
+Result<bool> Slots::hear_guest(std::uint64_t box, Made& made) {
+  using Header = std::array<std::uint32_t, 2>;  // length, type: frame/frame.h
+  constexpr Header kParked = {0, static_cast<std::uint32_t>(frame::GuestType::kParked)};
+  constexpr Header kAgain = {0, static_cast<std::uint32_t>(frame::GuestType::kAgain)};
   std::array<char, 4096> buffer{};
   const std::size_t got = TRY(sys::read_some(made.control, buffer));
-  std::array<std::uint32_t, 2> header{};  // length, type: frame/frame.h
-  std::memcpy(header.data(), buffer.data(), kFrame);
-  if (got != kFrame || header[0] != 0 || header[1] != static_cast<std::uint32_t>(frame::GuestType::kParked))
+  Header said{};
+  std::memcpy(said.data(), buffer.data(), sizeof(said));
+  if (got != sizeof(said) || said != kParked)
     return fail(ErrorCode::kInvalid, got == 0 ? why_it_ended(made) : "its guest said what it may not");
+  if (--made.rounds > 0) {
+    if (::send(made.control.get(), kAgain.data(), sizeof(kAgain), MSG_NOSIGNAL) != sizeof(kAgain))
+      return fail_errno("answer a guest");
+    return false;
+  }
   for (const sys::Fd* pipe : {&made.out, &made.err}) {
     for (;;) {
       const auto printed = sys::read_some(*pipe, buffer);
       if (!printed || *printed == 0) break;
     }
   }
-  return warden_->park_box(box);
+  TRY(warden_->park_box(box));
+  return true;
 }
 
 // False when it was not listened to any more.
@@ -42,9 +51,9 @@ void Slots::read_guests(Instant now) {
   for (int i = 0; i < count; ++i) {
     const std::uint64_t box = events.at(static_cast<std::size_t>(i)).data.u64;
     Made& made = slots_.at(box);
-    (void)stop_hearing(box, made);
-    if (const auto heard = hear_guest(box, made); !heard)
-      (void)pool_.slot_failed(made.slot, heard.error().message, now);
+    const auto waits = hear_guest(box, made);
+    if (!waits || *waits) (void)stop_hearing(box, made);
+    if (!waits) (void)pool_.slot_failed(made.slot, waits.error().message, now);
   }
 }
 

@@ -21,6 +21,7 @@ PROGRAM = 1
 FILE = 2
 FILE_DATA = 3
 START = 4
+AGAIN = 5
 ORDER = 16
 RESULT = 17
 ARTIFACT = 18
@@ -28,6 +29,7 @@ EXCEPTION = 19
 DONE = 20
 ENDED = 21  # of casemate-init
 PARKED = 22  # of a slot that is alone in its kernel
+PARK_ROUNDS = 16
 
 # Tag.
 TAG_BYTES = 1
