@@ -12,7 +12,7 @@ help: ## show this list
 
 run: ## build casemate and run the example program in a box
 	@$(BUILD_PROGRAMS)
-	@build/release/bin/casemate run --trust trusted --file examples/revenue/sales.csv --out out \
+	@build/release/bin/casemate run --file examples/revenue/sales.csv --out out \
 	  examples/revenue/revenue.py
 	@echo "the chart is in out/: $$(cd out && ls -t | grep -m1 '\.png$$' || echo 'no .png was written')"
 

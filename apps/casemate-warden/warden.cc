@@ -110,8 +110,10 @@ void Warden::make_box(const MakeBox& spec, std::vector<sys::Fd> fds) {
   failed.cause = EndCause::kSetupFailed;
   const std::uint32_t slot = free_slot();
   jail::Nest* nest = spec.nest == 0 ? nullptr : nest_of(spec.nest);
-  const bool right =
-      spec.nest == 0 ? fds.size() == 6 : nest != nullptr && nest->has_zygote() && fds.size() == 4;
+  const std::size_t ends = spec.rung == frame::Rung::kJail ? 6 : 7;
+  const bool right = spec.nest == 0 ? fds.size() == ends
+                                    : nest != nullptr && nest->has_zygote() &&
+                                          spec.rung == frame::Rung::kJail && fds.size() == 4;
   if (!right || slot == 0 || box_of(spec.header.box) != nullptr) {
     failed.stage = static_cast<std::uint32_t>(jail::Stage::kLeaseId);
     failed.errno_value = slot == 0 ? EAGAIN : EINVAL;
@@ -131,6 +133,7 @@ void Warden::make_box(const MakeBox& spec, std::vector<sys::Fd> fds) {
   }
   for (sys::Fd* fd : {&box_fds.stdin_fd, &box_fds.stdout_fd, &box_fds.stderr_fd, &box_fds.control})
     *fd = std::move(fds[at++]);
+  if (at < fds.size()) box_fds.runtime = std::move(fds[at]);
   jail::SetupFailure failure;
   auto box = jail::Box::make(host_, spec, std::move(box_fds), slot, nest, failure);
   if (box != nullptr) {
@@ -249,7 +252,7 @@ void Warden::destroy_box(std::uint64_t id) {
     return say(gone);
   }
   jail::Box& box = **found;
-  if (box.nest() == nullptr || box.can_be_shown_gone()) return show_gone(box);
+  if (!box.parks() || box.can_be_shown_gone()) return show_gone(box);
   // The end of a slot takes the kernel a millisecond or more, in which others have runs to start.
   box.end(EndCause::kCancelled);
   dying_.push_back({id, now() + kDestroyTime});
@@ -270,49 +273,37 @@ bool Warden::on_peer() {
   if (message->end) return false;
   const auto type = warden_type(message->bytes);
   if (!type) return false;
+  const auto with = [&]<typename T>(T, const auto& act) {
+    const auto request = parse_message<T>(message->bytes);
+    if (request) act(*request);
+    return request.has_value();
+  };
+  const auto on_box = [&](const auto& request, const auto& act) {
+    if (jail::Box* box = box_of(request.header.box)) act(*box);  // else it has ended
+  };
   switch (*type) {
-    case WardenType::kMakeBox: {
-      const auto spec = parse_message<MakeBox>(message->bytes);
-      if (!spec) return false;
-      make_box(*spec, std::move(message->fds));
-      return true;
-    }
-    case WardenType::kEndBox: {
-      const auto request = parse_message<EndBox>(message->bytes);
-      if (!request) return false;
-      if (jail::Box* box = box_of(request->header.box)) box->end(request->cause);
-      return true;
-    }
-    case WardenType::kMakeNest: {
-      const auto spec = parse_message<MakeNest>(message->bytes);
-      if (!spec) return false;
-      make_nest(*spec, std::move(message->fds));
-      return true;
-    }
-    case WardenType::kEndNest: {
-      const auto request = parse_message<EndNest>(message->bytes);
-      if (!request) return false;
-      end_nest(request->header.box, "");
-      return true;
-    }
-    case WardenType::kStartBox: {
-      const auto request = parse_message<StartBox>(message->bytes);
-      if (!request) return false;
-      if (jail::Box* box = box_of(request->header.box)) (void)box->start(*request, now());  // it has ended
-      return true;
-    }
-    case WardenType::kOpenFile: {
-      const auto request = parse_message<OpenFile>(message->bytes);
-      if (!request) return false;
-      open_file(*request);
-      return true;
-    }
-    case WardenType::kDestroyBox: {
-      const auto request = parse_message<DestroyBox>(message->bytes);
-      if (!request) return false;
-      destroy_box(request->header.box);
-      return true;
-    }
+    case WardenType::kMakeBox:
+      return with(MakeBox{}, [&](const MakeBox& spec) { make_box(spec, std::move(message->fds)); });
+    case WardenType::kMakeNest:
+      return with(MakeNest{}, [&](const MakeNest& spec) { make_nest(spec, std::move(message->fds)); });
+    case WardenType::kEndNest:
+      return with(EndNest{}, [&](const EndNest& request) { end_nest(request.header.box, ""); });
+    case WardenType::kEndBox:
+      return with(EndBox{}, [&](const EndBox& request) {
+        on_box(request, [&](jail::Box& box) { box.end(request.cause); });
+      });
+    case WardenType::kParkBox:
+      return with(ParkBox{}, [&](const ParkBox& request) {
+        on_box(request, [](jail::Box& box) { box.park(); });
+        report();  // nothing else will have happened to it
+      });
+    case WardenType::kStartBox:
+      return with(StartBox{}, [&](const StartBox& request) {
+        on_box(request, [&](jail::Box& box) { (void)box.start(request, now()); });
+      });
+    case WardenType::kOpenFile: return with(OpenFile{}, [&](const OpenFile& request) { open_file(request); });
+    case WardenType::kDestroyBox:
+      return with(DestroyBox{}, [&](const DestroyBox& request) { destroy_box(request.header.box); });
     default: return false;
   }
 }

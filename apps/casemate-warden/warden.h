@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "frame/warden.h"
+#include "frame/nest.h"
 #include "jail/box.h"
 #include "jail/instance.h"
 #include "jail/nest_host.h"

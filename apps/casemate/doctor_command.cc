@@ -121,15 +121,16 @@ class Doctor {
   int inside();
 
  private:
-  Result<outcome::Outcome> run(const char* program);
+  Result<outcome::Outcome> run(const char* program, engine::Isolation isolation = engine::Isolation::kJail);
   // Makes a slot and runs in it.
   Result<outcome::Outcome> run_hot(const char* program);
   Finding slots();
+  Finding gvisor();
   std::optional<engine::Engine> engine_;
   std::string store_;
 };
 
-Result<outcome::Outcome> Doctor::run(const char* program) {
+Result<outcome::Outcome> Doctor::run(const char* program, engine::Isolation isolation) {
   if (!engine_) {
     const engine::Paths parts = TRY(find_parts("casemate-warden"));
     engine_.emplace(TRY(engine::Engine::start(parts, {})));
@@ -137,7 +138,9 @@ Result<outcome::Outcome> Doctor::run(const char* program) {
   TRY(engine_->host());
   const image::ImageInfo image = TRY(ensure_image("python", store_));
   auto products = TRY(engine::Products::open({"casemate-out/doctor", false, mib(1)}));
-  return engine_->run(probe(program), {image.digest, image.rootfs()}, products, {});
+  engine::Request request = probe(program);
+  request.isolation = isolation;
+  return engine_->run(request, {image.digest, image.rootfs()}, products, {});
 }
 
 Result<outcome::Outcome> Doctor::run_hot(const char* program) {
@@ -165,6 +168,32 @@ Finding Doctor::slots() {
     finding.kept = true;
     finding.detail = "a run took less than " + std::to_string(outcome->timing.execution_ms + 1) +
                      " ms in a box that was made before it";
+  }
+  return finding;
+}
+
+Finding Doctor::gvisor() {
+  Finding finding{"rung gvisor", false, "",
+                  "install Debian's package runsc; or use --trust trusted for code that "
+                  "you would review",
+                  /*promised=*/false};
+  const auto parts = find_parts("casemate-warden");
+  if (!parts || !parts->rungs.no_gvisor.empty()) {
+    finding.detail = parts ? parts->rungs.no_gvisor : parts.error().message;
+    return finding;
+  }
+  const auto outcome = run("import os; print(6 * 7, os.uname().release)", engine::Isolation::kGvisor);
+  finding.fix = "read the line; `runsc --version` may say more";
+  if (!outcome) {
+    finding.detail = outcome.error().message;
+  } else if (outcome->ending.status != outcome::Status::kOk ||
+             !outcome->stdout_text.text.starts_with("42 ")) {
+    finding.detail = outcome->report;
+  } else {
+    finding.kept = true;
+    finding.detail = "a box ran on a kernel of its own that calls itself " +
+                     outcome->stdout_text.text.substr(3, outcome->stdout_text.text.size() - 4) +
+                     " (runsc, platform ptrace)";
   }
   return finding;
 }
@@ -201,8 +230,7 @@ std::vector<Finding> Doctor::examine() {
       if (works) findings.push_back(slots());
     }
   }
-  findings.push_back({"rung gvisor", false, "there is no driver for it in this version",
-                      "use --trust trusted for code that you would review", /*promised=*/false});
+  findings.push_back(gvisor());
   findings.push_back({"rung microvm", false,
                       ::access("/dev/kvm", R_OK | W_OK) == 0
                           ? "there is no driver for it in this version"

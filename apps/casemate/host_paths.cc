@@ -18,6 +18,11 @@ Result<engine::Paths> find_parts(const char* warden_name) {
 #else
   paths.guest_tree = directory + "/../share/casemate/guest";
 #endif
+  // Where Debian's package has it, and not where PATH says.
+  if (::access("/usr/bin/runsc", X_OK) == 0) {
+    paths.runsc = "/usr/bin/runsc";
+    paths.rungs.no_gvisor.clear();
+  }
   for (const std::string& path : {paths.warden, paths.guest_tree}) {
     if (::access(path.c_str(), F_OK) != 0) {
       return fail(ErrorCode::kUnavailable,

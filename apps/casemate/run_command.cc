@@ -76,10 +76,10 @@ constexpr const char* kExamples =
     "The program finds its input files below /work, which is its working directory, and leaves products\n"
     "with `casemate.artifact(path, summary=...)` or plt.show(); they are copied to --out DIR.\n"
     "\n"
-    "Trust: a request is untrusted unless it says otherwise, and untrusted code needs a stronger rung than\n"
-    "the jail, which is the only one yet.\n"
-    "  --trust trusted      you would review this code yourself: the jail will do\n"
-    "  --allow-below-floor  run it in the jail although its trust asks for more; the outcome shows it\n"
+    "Trust: a request is untrusted unless it says otherwise, and untrusted code gets a kernel of its own in\n"
+    "user space (gvisor), where runsc is installed. There is no rung for hostile code yet.\n"
+    "  --trust trusted      you would review this code yourself: the jail will do, and is quicker\n"
+    "  --allow-below-floor  accept a weaker rung than the trust asks for; the outcome shows it\n"
     "\n"
     "Exit codes: 0 ok, 1 the program's own failure, 2 usage, 3 refused, 4 unavailable, 5 a limit, 6 "
     "cancelled.";
@@ -94,7 +94,7 @@ Command command_of(Options& options) {
           {"--language", "NAME", "python (the only one yet)", &options.language},
           {"--image", "IMAGE", "name or digest of the image (python)", &options.image},
           {"--store", "DIR", "image store to use instead of the usual ones", &options.store},
-          {"--isolation", "RUNG", "auto (the default) or jail", &options.isolation},
+          {"--isolation", "RUNG", "auto (the default), jail or gvisor", &options.isolation},
           {"--trust", "TRUST", "trusted, untrusted (the default) or hostile", &options.trust},
           {"--allow-below-floor", nullptr, "accept a weaker rung than the trust asks for",
            &options.below_floor},
@@ -319,17 +319,17 @@ int run_again_and_again(const engine::Request& request, const Options& options, 
 int run_request(const engine::Request& request, const Options& options, int repeat) {
   RunOutput output({options.json, options.quiet, options.record});
   RecordStore store(options.records);
-  if (const auto refusal = engine::floor_refusal(request)) {
-    return output.finish(engine::refused_outcome(request, outcome::Reason::kIsolationUnavailable, *refusal));
-  }
   auto products = open_products(options, 1);
   if (!products) return usage_error(products.error());
 
-  const auto unavailable = [&](outcome::Reason reason, const Error& error) {
-    return output.finish(engine::refused_outcome(request, reason, error.message));
-  };
   const auto parts = find_parts(kWardenName);
+  const auto unavailable = [&](outcome::Reason reason, const Error& error) {
+    const engine::Rungs rungs = parts ? parts->rungs : engine::Rungs{};
+    return output.finish(engine::refused_outcome(request, rungs, reason, error.message));
+  };
   if (!parts) return unavailable(outcome::Reason::kSandboxUnavailable, parts.error());
+  if (const auto rung = engine::choose_rung(request, parts->rungs); !rung)
+    return unavailable(outcome::Reason::kIsolationUnavailable, rung.error());
   auto engine = engine::Engine::start(*parts, request.weakenings);
   if (!engine) return unavailable(outcome::Reason::kSandboxUnavailable, engine.error());
   const auto image = ensure_image(options.image, options.store);

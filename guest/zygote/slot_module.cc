@@ -137,11 +137,15 @@ PyObject* serve(PyObject*, PyObject* argument) {
   }
 }
 
+// stops: what an import printed from being written by a slot, whose output is a run's
+PyObject* empty_buffers(PyObject*, PyObject*) {
+  (void)std::fflush(nullptr);
+  Py_RETURN_NONE;
+}
+
 PyObject* ready(PyObject*, PyObject* argument) {
   const long link = PyLong_AsLong(argument);
   if (link < 0) return nullptr;
-  // stops: what an import printed from being written by a slot, whose output is a run's
-  (void)std::fflush(nullptr);
   LinkMessage message;
   message.kind = LinkMessage::Kind::kZygoteReady;
   send_link(static_cast<int>(link), message);
@@ -187,6 +191,7 @@ PyMethodDef methods[] = {
     {"serve", serve, METH_O,
      "Forks a guest for each request; returns in each, with its control descriptor and whether it is to "
      "rehearse."},
+    {"empty_buffers", empty_buffers, METH_NOARGS, "Writes what the C library's streams hold."},
     {"ready", ready, METH_O, "Tells the warden that the zygote has loaded what it was asked to."},
     {"failed", failed, METH_VARARGS, "Tells the warden why it could not."},
     {"parked", parked, METH_NOARGS, "Tells the warden that this guest waits for its program."},

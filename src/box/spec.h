@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "frame/walls.h"
 
 namespace casemate::box {
 
@@ -54,6 +55,8 @@ struct NestSpec {
 struct BoxSpec {
   std::uint64_t nest = 0;  // the nest whose zygote forks its guest; 0: it is made and started at once
   bool rehearse = false;   // with a nest: the guest rehearses before it parks
+  bool parks = false;      // without one: it is whole when park_box() has said that its guest waits
+  frame::Rung rung = frame::Rung::kJail;
   Limits limits;
   std::vector<std::string> arguments;    // argv of the first program, a path in the image first
   std::vector<std::string> environment;  // NAME=VALUE, all of it: nothing is inherited

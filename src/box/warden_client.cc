@@ -138,9 +138,13 @@ Result<void> WardenClient::make_box(std::uint64_t box, const BoxSpec& spec, cons
   TRY(put_strings(spec.arguments, spec.environment, message.strings));
   message.nest = spec.nest;
   message.rehearse = spec.rehearse ? 1 : 0;
-  const std::array<int, 6> fds = {ends.image,     ends.guest,     ends.stdin_fd,
-                                  ends.stdout_fd, ends.stderr_fd, ends.control};
-  return tell(frame::bytes_of(message), std::span(fds).subspan(spec.nest == 0 ? 0 : 2));
+  message.rung = spec.rung;
+  message.parks = spec.parks ? 1 : 0;
+  const std::array<int, 7> fds = {ends.image,     ends.guest,   ends.stdin_fd, ends.stdout_fd,
+                                  ends.stderr_fd, ends.control, ends.runtime};
+  const std::span all(fds);
+  const std::span rung = spec.rung == frame::Rung::kJail ? all.first(6) : all;
+  return tell(frame::bytes_of(message), rung.subspan(spec.nest == 0 ? 0 : 2));
 }
 
 Result<void> WardenClient::tell(std::string_view message, std::span<const int> fds) {
@@ -172,6 +176,12 @@ Result<void> WardenClient::make_nest(std::uint64_t nest, const NestSpec& spec, i
 Result<void> WardenClient::end_nest(std::uint64_t nest) {
   frame::EndNest message;
   message.header.box = nest;
+  return tell(frame::bytes_of(message), {});
+}
+
+Result<void> WardenClient::park_box(std::uint64_t box) {
+  frame::ParkBox message;
+  message.header.box = box;
   return tell(frame::bytes_of(message), {});
 }
 

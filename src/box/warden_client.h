@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "box/spec.h"
 #include "box/usage.h"
-#include "frame/warden.h"
+#include "frame/nest.h"
 #include "sys/fd.h"
 #include "sys/process.h"
 
@@ -25,6 +25,7 @@ struct WardenOptions {
 struct BoxEnds {
   int image = -1, guest = -1;  // directories
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control = -1;
+  int runtime = -1;  // of a stronger rung: the program of its runtime
 };
 
 // A slot that waits for its program, and where to read what it uses.
@@ -70,6 +71,8 @@ class WardenClient {
   // follows. The directories are the caller's.
   Result<void> make_nest(std::uint64_t nest, const NestSpec& spec, int image, int guest);
   Result<void> end_nest(std::uint64_t nest);
+  // The guest of a box that parks has said that it waits. Parked follows, if it still does.
+  Result<void> park_box(std::uint64_t box);
   // A parked box was sent its program, `running` ago. kBoxEnded follows, at the latest when its time is over.
   Result<void> start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time, microseconds running);
   // As destroy_box(), without waiting: kBoxGone follows.

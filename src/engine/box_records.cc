@@ -22,11 +22,15 @@ std::string wall_state(const pool::Row& row, const std::vector<std::string>& wai
 }  // namespace
 
 std::vector<std::string> waived_walls(const box::Weakenings& asked, const frame::Hello& host,
-                                      std::uint64_t walls_off) {
+                                      frame::Rung rung, std::uint64_t walls_off) {
   std::vector<std::string> waived;
   const auto waive = [&](Wall wall) { waived.emplace_back(frame::wall_name(wall)); };
   for (unsigned i = 0; i < static_cast<unsigned>(Wall::kCount); ++i) {
     if ((walls_off >> i & 1U) != 0) waive(static_cast<Wall>(i));
+  }
+  for (unsigned i = 0; i < static_cast<unsigned>(Wall::kCount); ++i) {
+    if ((frame::walls_of_runtime(rung) >> i & 1U) != 0)
+      waive(static_cast<Wall>(i));  // its guest's kernel has them
   }
   if ((walls_off & frame::wall_bit(Wall::kMinimalDev)) != 0)
     waive(Wall::kOwnDevices);  // of a /dev it has not

@@ -28,7 +28,7 @@ struct BoxFacts {
 // The walls that such a box need not have: by what was asked for by name, and by what the host does not let
 // an ordinary user make. `walls_off`: test builds only.
 std::vector<std::string> waived_walls(const box::Weakenings& asked, const frame::Hello& host,
-                                      std::uint64_t walls_off = 0);
+                                      frame::Rung rung, std::uint64_t walls_off = 0);
 pool::BirthRecord birth_of(const std::string& volume, std::uint64_t walls_on);
 pool::DeathProof proof_of(const frame::BoxGone& gone);
 

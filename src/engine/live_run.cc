@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -14,14 +13,22 @@
 
 #include "base/limits.h"
 #include "engine/box_command.h"
+#include "sys/sealed.h"
 
 namespace casemate::engine {
 namespace {
 
 using outcome::Stream;
 
+// How long a program counts as a short one: some times what print(1) takes. A system call of a guest with a
+// kernel of its own takes fifty times as long.
 constexpr microseconds kShort{1000};
-constexpr milliseconds kWriteTime{30'000};
+constexpr microseconds kShortOwnKernel{4000};
+// Exit codes of a stronger rung's runtime: of runsc when it could not make or keep its guest, of what starts
+// it when that failed (guest/gvisor/launcher.cc), and from which on it is a signal's number.
+constexpr int kRuntimeFailed = 128;
+constexpr int kLauncherFailed = 125;
+constexpr int kSignalled = 128;
 // After the wall limit the warden has to kill and reap; past this it is taken for lost.
 constexpr milliseconds kWardenGrace{30'000};
 
@@ -33,14 +40,7 @@ Bytes capture_cap(const Request& request) {
 
 // Input for the program's stdin: nothing, or an unchangeable file in memory.
 Result<sys::Fd> make_stdin(const std::string& bytes) {
-  if (bytes.empty()) return sys::open_at(AT_FDCWD, "/dev/null", O_RDONLY);
-  sys::Fd memory(::memfd_create("stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory) return fail_errno("memfd_create");
-  TRY(sys::write_all(memory, bytes, Deadline::in(kWriteTime)));
-  if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0) {
-    return fail_errno("seal the input");
-  }
-  return sys::open_at(AT_FDCWD, "/proc/self/fd/" + std::to_string(memory.get()), O_RDONLY);
+  return bytes.empty() ? sys::open_at(AT_FDCWD, "/dev/null", O_RDONLY) : sys::sealed_bytes("stdin", bytes);
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ LiveRun::LiveRun(const Request& request, box::WardenClient& warden, std::uint64_
                 [&products](Stream stream, std::string_view bytes) { products.spool(stream, bytes); }}),
       chunk_(chunk) {}
 
-Result<void> LiveRun::start(const Paths& paths, const Image& image) {
+Result<void> LiveRun::start(const Paths& paths, const Image& image, frame::Rung rung, int runtime) {
   const sys::Fd image_dir = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
   const sys::Fd guest_dir = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
   const sys::Fd input = TRY(make_stdin(request_.stdin_bytes));
@@ -67,14 +67,16 @@ Result<void> LiveRun::start(const Paths& paths, const Image& image) {
   for (const sys::Fd* fd : {&out.first, &err.first, &control.first}) TRY(sys::set_nonblocking(*fd));
 
   box::BoxSpec spec;
-  spec.limits = request_.limits;
-  spec.arguments = python_command();
+  rung_ = spec.rung = rung;
+  report_ = outcome::GuestReport(/*own_kernel=*/rung != frame::Rung::kJail);
+  spec.limits = rung_limits(rung, request_.limits);
+  spec.arguments = rung_command(rung, request_.limits, python_command());
   spec.environment = box_environment(request_.limits);
   spec.walls_off = request_.walls_off;
   spec.fail_stage = request_.fail_stage;
   TRY(warden_.make_box(box_, spec,
                        {image_dir.get(), guest_dir.get(), input.get(), out.second.get(), err.second.get(),
-                        control.second.get()}));
+                        control.second.get(), runtime}));
   stdout_ = std::move(out.first);
   stderr_ = std::move(err.first);
   control_ = std::move(control.first);
@@ -92,6 +94,9 @@ Result<void> LiveRun::start_in(Lease lease) {
   started_->walls_on = lease_.walls_on;
   started_at_ = now();
   beside_ = lease_.processor == ::sched_getcpu();
+  rung_ = lease_.rung;
+  short_ = rung_ == frame::Rung::kJail ? kShort : kShortOwnKernel;
+  report_ = outcome::GuestReport(/*own_kernel=*/rung_ != frame::Rung::kJail);
   const milliseconds wall = request_.limits.wall;
   itimerspec until{};
   until.it_value.tv_sec = static_cast<time_t>(wall.count() / 1000);
@@ -139,8 +144,8 @@ void LiveRun::take(box::WardenEvent event) {
     ended_ = *ended;
     // It knows of no start that it was not told of.
     if (in_slot_ && !told_) ended_->wall_us = run_us();
-  } else if (others_) {
-    others_(std::move(event));
+  } else {
+    others_.on_event(std::move(event));
   }
 }
 
@@ -158,7 +163,8 @@ void LiveRun::finish_if_done() {
   lease_.usage.read(ended);
   // A memory that ran out has ended the box by itself, which the warden will say.
   if (!report_.artifacts().empty() || !request_.artifacts.empty() || ended.oom_kills > 0) {
-    control_.reset();  // what the runner waits for: it exits
+    feeding_ = false;
+    (void)::shutdown(control_.get(), SHUT_WR);  // what the runner waits for: it exits
     return;
   }
   ended.header.box = box_;
@@ -167,6 +173,7 @@ void LiveRun::finish_if_done() {
   ended.exit_code = static_cast<std::uint32_t>(report_.done()->exit_code);
   ended.wall_us = run_us();
   ended_ = ended;
+  answered_ = true;
 }
 
 void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {
@@ -191,18 +198,25 @@ void LiveRun::read_control(bool to_the_end) {
       return;
     }
     if (*got == 0) return control_.reset();
-    // A runner that breaks the protocol is not listened to any more; the run itself goes on.
-    if (!frames_.feed(std::string_view(chunk_.data(), *got))) return control_.reset();
-    frame::Frame frame;
-    for (;;) {
-      const auto whole = frames_.next(frame);
-      if (!whole) return control_.reset();
-      if (!*whole) break;
-      const auto order = report_.add(frame);
-      if (!order) return control_.reset();
-      if (*order) capture_.hint((*order)->stream, (*order)->total);
+    if (!read_frames({chunk_.data(), *got})) {
+      // A runner that breaks the protocol is not listened to any more; the run itself goes on.
+      deaf_ = true;
+      return control_.reset();
     }
   } while (to_the_end);
+}
+
+bool LiveRun::read_frames(std::string_view bytes) {
+  if (!frames_.feed(bytes)) return false;
+  frame::Frame frame;
+  for (;;) {
+    const auto whole = frames_.next(frame);
+    if (!whole) return false;
+    if (!*whole) return true;
+    const auto order = report_.add(frame);
+    if (!order) return false;
+    if (*order) capture_.hint((*order)->stream, (*order)->total);
+  }
 }
 
 Result<void> LiveRun::write_control() {
@@ -224,7 +238,7 @@ Result<void> LiveRun::write_control() {
 // the first moments it stays awake; one on this processor has to be let run.
 int LiveRun::wait_for(std::span<pollfd> items, Deadline deadline) const {
   if (!in_slot_ || told_) return ::poll(items.data(), items.size(), deadline.poll_timeout_ms(now()));
-  const Instant until = started_at_ + kShort;
+  const Instant until = started_at_ + short_;
   if (beside_) return ::poll(items.data(), items.size(), Deadline::at(until).poll_timeout_ms(now()));
   int ready = 0;
   while (ready == 0 && now() < until) ready = ::poll(items.data(), items.size(), 0);
@@ -234,8 +248,8 @@ int LiveRun::wait_for(std::span<pollfd> items, Deadline deadline) const {
 Result<void> LiveRun::watch() {
   while (!ended_) {
     // Before it is decided what to wait for: the output of a run that is not short is read as it comes.
-    if (in_slot_ && !told_ && now() - started_at_ >= kShort) TRY(tell_warden());
-    std::array<pollfd, 5> items{};
+    if (in_slot_ && !told_ && now() - started_at_ >= short_) TRY(tell_warden());
+    std::array<pollfd, 6> items{};
     items[0] = {warden_.socket().get(), POLLIN, 0};
     // What a short program prints is read when it is done: to be woken for it would be to interrupt it.
     const bool prints = !(in_slot_ && beside_ && !told_);
@@ -243,6 +257,7 @@ Result<void> LiveRun::watch() {
     items[2] = {prints && stderr_ ? stderr_.get() : -1, POLLIN, 0};
     items[3] = {control_ ? control_.get() : -1, static_cast<short>(feeding_ ? POLLIN | POLLOUT : POLLIN), 0};
     items[4] = {hooks_.cancel != nullptr && !asked_end_ ? hooks_.cancel->get() : -1, POLLIN, 0};
+    items[5] = {others_.guests(), POLLIN, 0};
     if (warden_.has_events()) {
       TRY(on_warden());
       continue;
@@ -261,10 +276,40 @@ Result<void> LiveRun::watch() {
     finish_if_done();
     if (items[0].revents != 0) TRY(on_warden());
     if (items[4].revents != 0) TRY(ask_end(frame::EndCause::kCancelled));
+    if (items[5].revents != 0) others_.read_guests();
     if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));
   }
   drain();  // nobody is left who could write: what is in the pipes now is all that there will be
+  if (rung_ != frame::Rung::kJail) take_guest_end();
   return {};
+}
+
+// What the warden saw end was the runtime, whose exit code is that of the guest's process 1: the program's,
+// or 128 and its signal. Process 1 has also said which of the two, on a channel that the program can write to
+// as well: that is believed where it agrees, and decides nothing else.
+void LiveRun::take_guest_end() {
+  // Each of a guest's processes has some of the host's, which are counted outside.
+  ended_->pids_peak = 0;
+  if (answered_) return;  // the program's own word came before its end
+  if (ended_->cause != frame::EndCause::kProgram) {
+    ended_->has_status = 0;
+    return;
+  }
+  const auto& end = report_.end();
+  const bool exited = ended_->has_status != 0 && ended_->signal == 0;
+  const int code = static_cast<int>(ended_->exit_code);
+  const bool agrees = exited && end && code == (end->signal ? kSignalled + *end->signal : *end->exit_code);
+  if (agrees) {
+    ended_->exit_code = static_cast<std::uint32_t>(end->exit_code.value_or(0));
+    ended_->signal = static_cast<std::uint32_t>(end->signal.value_or(0));
+    return;
+  }
+  // The program said something else in the name of process 1, or has seen to it that nobody listens to that.
+  if (exited && (end || deaf_) && code != kRuntimeFailed && code != kLauncherFailed) return;
+  // Not a program's end: that of a runtime which was killed, or which could not make or keep its guest.
+  ended_->has_status = 0;
+  ended_->cause = ended_->pids_refused > 0 ? frame::EndCause::kPids : frame::EndCause::kLost;
+  if (ended_->cause == frame::EndCause::kPids) ended_->pids_peak = request_.limits.pids;
 }
 
 void LiveRun::drain() {

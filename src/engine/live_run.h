@@ -24,12 +24,17 @@ class LiveRun {
  public:
   // What the warden says about other boxes and nests goes to `others`. Each read is into `chunk`, which has
   // nothing in it between two calls.
-  using Others = std::function<void(box::WardenEvent)>;
+  // What is not about this run: events of other boxes, and guests that prepare themselves meanwhile.
+  struct Others {
+    std::function<void(box::WardenEvent)> on_event;
+    std::function<int()> guests;  // to be polled, -1: none
+    std::function<void()> read_guests;
+  };
   LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
           const Hooks& hooks, Others others, std::span<char> chunk);
 
-  // Asks for a box of its own.
-  Result<void> start(const Paths& paths, const Image& image);
+  // Asks for a box of its own. `runtime` is the program of the rung's runtime, -1 where it has none.
+  Result<void> start(const Paths& paths, const Image& image, frame::Rung rung, int runtime);
   // Takes a parked box: its timer is set, then the program is sent. The warden is told when the program
   // turns out not to be a short one.
   Result<void> start_in(Lease lease);
@@ -53,11 +58,13 @@ class LiveRun {
   Result<void> on_warden();
   void take(box::WardenEvent event);
   void finish_if_done();
+  void take_guest_end();
   Result<void> tell_warden();
   std::uint64_t run_us() const;
   int wait_for(std::span<pollfd> items, Deadline deadline) const;
   void read_stream(outcome::Stream stream, sys::Fd& pipe, bool to_the_end);
   void read_control(bool to_the_end);
+  bool read_frames(std::string_view bytes);
   Result<void> write_control();
   Result<void> ask_end(frame::EndCause cause);
 
@@ -71,10 +78,14 @@ class LiveRun {
   outcome::GuestReport report_;
   frame::Reader frames_;
   sys::Fd stdout_, stderr_, control_;
+  frame::Rung rung_ = frame::Rung::kJail;
   bool feeding_ = true;
   bool asked_end_ = false;
   bool in_slot_ = false, beside_ = false, told_ = false, done_seen_ = false;  // beside_: on our processor
+  bool answered_ = false;  // by the program's own word, before its end
+  bool deaf_ = false;      // to a guest that broke the protocol
   Lease lease_;
+  microseconds short_{};
   Instant started_at_{};
   std::optional<frame::BoxStarted> started_;
   std::optional<frame::BoxEnded> ended_;

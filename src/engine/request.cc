@@ -161,20 +161,4 @@ outcome::LimitValues effective_limits(const box::Limits& limits) {
   return values;
 }
 
-std::optional<std::string> floor_refusal(const Request& request) {
-  if (request.isolation == Isolation::kGvisor || request.isolation == Isolation::kMicrovm) {
-    return std::string("the rung '") + isolation_name(request.isolation) +
-           "' is not there; the jail is: use --isolation jail or leave it out";
-  }
-  if (request.trust == Trust::kTrusted || request.weakenings.below_floor) return std::nullopt;
-  const char* floor = request.trust == Trust::kHostile ? "microvm" : "gvisor";
-  return std::string("a request is ") + trust_name(request.trust) +
-         (request.trust == Trust::kUntrusted ? " unless it says otherwise, which" : ", which") +
-         " needs the rung '" + floor +
-         "' or a stronger one, and only the jail is there (it shares the host's kernel). For code that you "
-         "would "
-         "review yourself say --trust trusted; to run this code below its floor all the same say "
-         "--allow-below-floor, which the outcome will show";
-}
-
 }  // namespace casemate::engine

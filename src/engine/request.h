@@ -53,8 +53,4 @@ Result<void> check_request(const Request& request);
 // The limits of a run as its outcome tells them: all that are enforced.
 outcome::LimitValues effective_limits(const box::Limits& limits);
 
-// The rung that a request gets, or why it is refused: jail is the only rung there is yet.
-// Empty when it may run in the jail.
-std::optional<std::string> floor_refusal(const Request& request);
-
 }  // namespace casemate::engine

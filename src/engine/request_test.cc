@@ -170,42 +170,5 @@ TEST_F(CheckRequest, LooksAtTheLimitsToo) {
   EXPECT_TRUE(refusal(request).starts_with("the pids limit"));
 }
 
-TEST(FloorRefusal, KeepsTheMapOfTrustToRungs) {
-  struct Row {
-    Trust trust;
-    bool below_floor;
-    Isolation isolation;
-    const char* says;  // nullptr: it runs
-  };
-  for (const Row& row : {
-           Row{Trust::kTrusted, false, Isolation::kAuto, nullptr},
-           {Trust::kTrusted, false, Isolation::kJail, nullptr},
-           {Trust::kUntrusted, false, Isolation::kAuto, "gvisor"},
-           {Trust::kUntrusted, false, Isolation::kJail, "gvisor"},
-           {Trust::kUntrusted, true, Isolation::kAuto, nullptr},
-           {Trust::kHostile, false, Isolation::kAuto, "microvm"},
-           {Trust::kHostile, true, Isolation::kJail, nullptr},
-           // A rung that is not there is not replaced by a weaker one, whatever was accepted.
-           {Trust::kTrusted, false, Isolation::kGvisor, "'gvisor' is not there"},
-           {Trust::kTrusted, true, Isolation::kMicrovm, "'microvm' is not there"},
-           {Trust::kUntrusted, true, Isolation::kGvisor, "'gvisor' is not there"},
-       }) {
-    Request request;
-    request.trust = row.trust;
-    request.isolation = row.isolation;
-    request.weakenings.below_floor = row.below_floor;
-    const auto refused = floor_refusal(request);
-    EXPECT_EQ(refused.has_value(), row.says != nullptr) << trust_name(row.trust);
-    if (refused && row.says != nullptr) {
-      EXPECT_NE(refused->find(row.says), std::string::npos) << *refused;
-    }
-  }
-}
-
-TEST(Request, IsUntrustedUnlessItSaysOtherwise) {
-  EXPECT_EQ(Request{}.trust, Trust::kUntrusted);
-  EXPECT_TRUE(floor_refusal(Request{}));
-}
-
 }  // namespace
 }  // namespace casemate::engine

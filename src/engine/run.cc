@@ -18,6 +18,7 @@
 #include "outcome/decide.h"
 #include "outcome/report.h"
 #include "sys/process.h"
+#include "sys/sealed.h"
 
 namespace casemate::engine {
 namespace {
@@ -37,12 +38,12 @@ std::uint64_t ms_between(Instant from, Instant to) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(to - from).count());
 }
 
-Outcome new_outcome(const Request& request) {
+Outcome new_outcome(const Request& request, const Result<RungChoice>& choice) {
   Outcome result;
   result.run_id = "run_" + crypto::random_hex(12);
   result.tenant = "local";
-  result.isolation = "jail";
-  result.below_floor = request.weakenings.below_floor && request.trust != Trust::kTrusted;
+  result.isolation = choice ? rung_name(choice->rung) : wanted_rung(request);
+  result.below_floor = choice && choice->below_floor;
   result.requested = request.requested;
   result.effective = effective_limits(request.limits);
   return result;
@@ -134,7 +135,10 @@ Result<void> Engine::wait_for_slots(const Request& request, const Image& image, 
                                     bool warm_too, Deadline deadline) {
   if (!slots_) return fail(ErrorCode::kInternal, "slots are not in use");
   const frame::Hello hello = TRY(host());
-  const pool::SlotClass slot_class = TRY(slots_->class_for(request, image, paths_, hello));
+  const RungChoice choice = TRY(choose_rung(request, paths_.rungs));
+  const int runtime = TRY(runtime_of(choice.rung));
+  const pool::SlotClass slot_class =
+      TRY(slots_->class_for(request, image, paths_, hello, choice.rung, runtime));
   slots_->keep(slot_class, hot_);
   const auto enough = [&] { return slots_->parked(slot_class, warm_too) >= count; };
   if (warm_too && !enough()) {
@@ -196,7 +200,7 @@ void Engine::record_cold(const Run& live, Outcome& result, const Over& over) {
     facts.outside_id = started->outside_id;
     facts.setup_us = started->setup_us;
   }
-  if (hello_) facts.waived = waived_walls(live.request.weakenings, *hello_);
+  if (hello_) facts.waived = waived_walls(live.request.weakenings, *hello_, live.rung);
   record.death.why = over.failure.empty() ? "its run is over" : over.failure;
   record.death.over_at = over.at;
   if (over.gone) {
@@ -211,12 +215,22 @@ void Engine::record_cold(const Run& live, Outcome& result, const Over& over) {
   records_->add(*result.record);
 }
 
+// What executes the guest of a rung; -1: nothing does. A copy: boxes share no page with a program of the
+// host's.
+Result<int> Engine::runtime_of(frame::Rung rung) {
+  if (rung == frame::Rung::kJail) return -1;
+  if (!runsc_) runsc_ = TRY(sys::sealed_copy("runsc", paths_.runsc));
+  return runsc_.get();
+}
+
 // A slot for the request, if there is one; else cold_reason() says why.
-std::optional<Lease> Engine::take_slot(const Request& request, const Image& image) {
+std::optional<Lease> Engine::take_slot(const Request& request, const Image& image, frame::Rung rung) {
   if (!slots_) return std::nullopt;
   const auto hello = host();
   if (!hello) return std::nullopt;  // the cold path says so
-  const auto slot_class = slots_->class_for(request, image, paths_, *hello);
+  const auto runtime = runtime_of(rung);
+  if (!runtime) return std::nullopt;  // likewise
+  const auto slot_class = slots_->class_for(request, image, paths_, *hello, rung, *runtime);
   if (!slot_class) {
     cold_reason_ = slot_class.error().message;
     return std::nullopt;
@@ -232,15 +246,24 @@ std::optional<Lease> Engine::take_slot(const Request& request, const Image& imag
 
 Outcome Engine::run(const Request& request, const Image& image, Products& products, const Hooks& hooks) {
   const Instant asked_at = now();
-  std::optional<Lease> lease = take_slot(request, image);
+  const auto choice = choose_rung(request, paths_.rungs);
+  if (!choice)
+    return refused_outcome(request, paths_.rungs, Reason::kIsolationUnavailable, choice.error().message);
+  const frame::Rung rung = choice->rung;
+  std::optional<Lease> lease = take_slot(request, image, rung);
   const std::uint64_t box = lease ? lease->box : (*next_box_)++;
-  const auto others = [this](box::WardenEvent event) {
-    if (!slots_) return;
-    (void)slots_->on_event(std::move(event), now());
-    slots_->act(now());
-  };
+  const LiveRun::Others others{[this](box::WardenEvent event) {
+                                 if (!slots_) return;
+                                 (void)slots_->on_event(std::move(event), now());
+                                 slots_->act(now());
+                               },
+                               [this] { return slots_ ? slots_->guests() : -1; },
+                               [this] {
+                                 slots_->read_guests(now());
+                                 slots_->act(now());
+                               }};
   LiveRun run(request, *warden_, box, products, hooks, others, {chunk_.get(), kReadChunk});
-  Run live{request, products, run, asked_at, box, std::nullopt};
+  Run live{request, products, run, asked_at, box, rung, std::nullopt};
   // First of all the program: what is made here afterwards is made while it runs.
   Result<void> started{};
   if (lease) {
@@ -248,12 +271,12 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     started = run.start_in(std::move(*lease));
     slots_->started(*live.slot, now());
   }
-  Outcome result = new_outcome(request);
+  Outcome result = new_outcome(request, choice);
   result.image_digest = image.digest;
   result.volume.id = lease ? run.lease().volume : "vol_" + crypto::random_hex(8);
   result.sandbox_id = lease ? run.lease().name : "box_" + crypto::random_hex(8);
   const auto refuse = [&](Reason reason, const std::string& message) {
-    Outcome refused = refused_outcome(request, reason, message);
+    Outcome refused = refused_outcome(request, paths_.rungs, reason, message);
     refused.image_digest = image.digest;
     return refused;
   };
@@ -263,9 +286,11 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
         run.lease().level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
   } else {
     const bool known = hello_.has_value();
-    started = run.start(paths_, image);
+    const auto runtime = runtime_of(rung);
+    if (!runtime) return refuse(Reason::kIsolationUnavailable, runtime.error().message);
+    started = run.start(paths_, image, rung, *runtime);
     const auto hello = host();
-    if (hello && !known && warden_->started_again()) started = run.start(paths_, image);
+    if (hello && !known && warden_->started_again()) started = run.start(paths_, image, rung, *runtime);
     if (!hello && hello.error().code == ErrorCode::kDenied)
       return refuse(Reason::kIsolationUnavailable, hello.error().message);
     if (!hello) {
@@ -348,8 +373,9 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   return finish(observed);
 }
 
-Outcome refused_outcome(const Request& request, Reason reason, const std::string& message) {
-  Outcome result = new_outcome(request);
+Outcome refused_outcome(const Request& request, const Rungs& rungs, Reason reason,
+                        const std::string& message) {
+  Outcome result = new_outcome(request, choose_rung(request, rungs));
   result.program_sha256 = crypto::sha256_hex(request.program);
   result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
   result.ending = outcome::refusal(reason, message);

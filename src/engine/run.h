@@ -12,6 +12,7 @@
 #include "engine/box_records.h"
 #include "engine/products.h"
 #include "engine/request.h"
+#include "engine/rung.h"
 #include "engine/slots.h"
 #include "outcome/capture.h"
 #include "outcome/outcome.h"
@@ -26,6 +27,8 @@ struct Image {
 struct Paths {
   std::string warden;               // casemate-warden
   std::string guest_tree;           // share/casemate/guest: layered over every image
+  std::string runsc;                // of the gvisor rung, if that is there
+  Rungs rungs;                      // what is there
   bool walls_off_in_slots = false;  // test builds, whose guest tree has hooks
 };
 
@@ -87,11 +90,13 @@ class Engine {
     LiveRun& run;
     Instant asked_at;
     std::uint64_t box;
+    frame::Rung rung;
     std::optional<pool::SlotId> slot;
   };
+  Result<int> runtime_of(frame::Rung rung);
   Result<void> wait_for_slots(const Request& request, const Image& image, std::size_t count, bool warm_too,
                               Deadline deadline);
-  std::optional<Lease> take_slot(const Request& request, const Image& image);
+  std::optional<Lease> take_slot(const Request& request, const Image& image, frame::Rung rung);
   outcome::Outcome follow(Run& live, Result<void> started, outcome::Outcome result);
   // How a box that was made for its run was over.
   struct Over {
@@ -103,6 +108,7 @@ class Engine {
   void record_cold(const Run& live, outcome::Outcome& result, const Over& over);
 
   Paths paths_;
+  sys::Fd runsc_;  // a copy of it, when it was needed
   std::optional<frame::Hello> hello_;
   // On the heap: the slots refer to it, and the engine moves.
   std::unique_ptr<box::WardenClient> warden_;
@@ -118,6 +124,7 @@ class Engine {
 };
 
 // An outcome for a request that never ran.
-outcome::Outcome refused_outcome(const Request& request, outcome::Reason reason, const std::string& message);
+outcome::Outcome refused_outcome(const Request& request, const Rungs& rungs, outcome::Reason reason,
+                                 const std::string& message);
 
 }  // namespace casemate::engine

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
 #include <functional>
@@ -15,14 +16,16 @@ namespace casemate::engine {
 namespace {
 
 constexpr Bytes kNestMemory = gib(1);
+// What a parked guest with a kernel of its own takes, by preload set: measured, and a margin.
+constexpr std::array<Bytes, pool::kPreloadSets.size()> kAloneCost = {mib(64), mib(96), mib(160)};
 constexpr std::size_t kVerdictsMax = 4096;
 constexpr pool::DeathProof kNeverMade{pool::RowState::kOn, pool::RowState::kOn, pool::RowState::kOn,
                                       pool::RowState::kOn};
 
 // What has to be the same for two requests to be able to use the same slot.
-std::string class_key(const Request& request, const Image& image) {
+std::string class_key(const Request& request, const Image& image, frame::Rung rung) {
   const box::Limits& limits = request.limits;
-  std::string key = image.digest + " ";
+  std::string key = image.digest + " " + rung_name(rung) + " ";
   for (const std::uint64_t part :
        {limits.memory.count, std::uint64_t{limits.cpus_milli}, limits.disk.count, limits.inodes,
         limits.file_size.count, std::uint64_t{limits.pids}, std::uint64_t{limits.open_files},
@@ -48,11 +51,13 @@ std::uint64_t subject_of(const box::WardenEvent& event) {
 
 Result<Slots> Slots::make(const pool::PoolConfig& config, box::WardenClient& warden, std::uint64_t& next_box,
                           BoxRecords& records) {
-  return Slots(TRY(pool::Pool::make(config)), warden, next_box, records);
+  sys::Fd guests(::epoll_create1(EPOLL_CLOEXEC));
+  if (!guests) return fail_errno("epoll_create1");
+  return Slots(TRY(pool::Pool::make(config)), warden, next_box, records, std::move(guests));
 }
 
 Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& image, const Paths& paths,
-                                         const frame::Hello& host) {
+                                         const frame::Hello& host, frame::Rung rung, int runtime) {
   if (request.fail_stage != 0 || (request.walls_off != 0 && !paths.walls_off_in_slots))
     return fail(ErrorCode::kDenied, "a box with a wall off is made for its run");
   if (request.weakenings.single_id && host.by_root == 0)
@@ -60,20 +65,25 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
   if (!request.stdin_bytes.empty())
     return fail(ErrorCode::kDenied, "its standard input is there at its birth");
   pool::SlotClass slot_class;
-  slot_class.key = class_key(request, image);
+  slot_class.key = class_key(request, image, rung);
   slot_class.image = image.digest;
+  slot_class.alone = rung != frame::Rung::kJail;
+  if (slot_class.alone) slot_class.image += std::string(" ") + rung_name(rung);
   if (request.walls_off != 0) slot_class.image += " walls off: " + std::to_string(request.walls_off);
   slot_class.preload = pool::preload_for(request.program);
-  slot_class.waived = waived_walls(request.weakenings, host, request.walls_off);
+  if (slot_class.alone) slot_class.slot_cost = kAloneCost[pool::preload_index(slot_class.preload)];
+  slot_class.waived = waived_walls(request.weakenings, host, rung, request.walls_off);
   if (!trees_.contains(slot_class.image)) {
     if (!has_python(image.rootfs)) return fail(ErrorCode::kDenied, kNoPython);
     Trees trees;
     trees.walls_off = request.walls_off;
+    trees.rung = rung;
+    trees.runtime = runtime;
     trees.image = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
     trees.guest = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
     trees_.emplace(slot_class.image, std::move(trees));
   }
-  made_as_.try_emplace(slot_class.key, MadeAs{request.limits, request.walls_off});
+  made_as_.try_emplace(slot_class.key, MadeAs{request.limits, slot_class.image, request.walls_off});
   return slot_class;
 }
 
@@ -95,6 +105,7 @@ Slots::Taken Slots::take(const pool::SlotClass& slot_class, Instant now) {
   lease.level = checkout.level;
   lease.name = made.name;
   lease.volume = made.volume;
+  lease.rung = made.rung;
   lease.walls_on = made.walls_on;
   lease.processor = made.processor;
   lease.usage = std::move(made.usage);
@@ -173,7 +184,8 @@ bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
     (void)pool_.slot_ready(made.slot, made.level, birth_of(made.volume, parked->walls_on), now);
   } else if (const auto* ended = std::get_if<frame::BoxEnded>(&event)) {
     made.minor_faults = ended->minor_faults;
-    const std::string why = frame::get_text(ended->text);
+    std::string why = frame::get_text(ended->text);
+    if (stop_hearing(box, made) && why.empty()) why = why_it_ended(made);
     // One that was being made failed; one that was parked is over, and destroyed with proof as any other.
     if (!pool_.slot_failed(made.slot, why.empty() ? "it ended by itself" : why, now))
       (void)pool_.slot_ended(made.slot, now);
@@ -182,6 +194,7 @@ bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
     if (verdicts_.size() == kVerdictsMax) verdicts_.pop_front();
     verdicts_.emplace_back(made.volume, Verdict{gone->destroyed != 0, made.minor_faults});
     keep_record(made, gone->teardown_us, now);
+    (void)stop_hearing(box, made);
     boxes_.erase(made.slot);
     slots_.erase(found);
   }
@@ -205,6 +218,10 @@ bool Slots::on_nest(std::uint64_t id, const box::WardenEvent& event, Instant now
 }
 
 Result<void> Slots::start_nest(const pool::StartNest& action) {
+  if (trees_.at(action.image).rung != frame::Rung::kJail) {
+    named_nests_.insert(action.nest);
+    return {};
+  }
   const std::uint64_t id = (*next_box_)++;
   nests_.emplace(id, action.nest);
   box::NestSpec spec;
@@ -217,9 +234,12 @@ Result<void> Slots::start_nest(const pool::StartNest& action) {
 }
 
 Result<void> Slots::make_slot(const pool::MakeSlot& action) {
+  const MadeAs& made_as = made_as_.at(action.class_key);
+  const Trees& trees = trees_.at(made_as.image);
+  const bool alone = trees.rung != frame::Rung::kJail;
   const auto nest = std::find_if(nests_.begin(), nests_.end(),
                                  [&](const auto& entry) { return entry.second == action.nest; });
-  if (nest == nests_.end()) return fail(ErrorCode::kUnavailable, "its nest is gone");
+  if (!alone && nest == nests_.end()) return fail(ErrorCode::kUnavailable, "its nest is gone");
   Made made;
   made.slot = action.slot;
   made.name = "box_" + crypto::random_hex(8);
@@ -230,29 +250,55 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   sys::Pair control = TRY(sys::make_stream_pair());
   for (const sys::Fd* fd : {&out.first, &err.first, &control.first}) TRY(sys::set_nonblocking(*fd));
   box::BoxSpec spec;
-  spec.nest = nest->first;
-  spec.rehearse = action.level == pool::Level::kHot;
   made.level = action.level;
-  spec.limits = made_as_.at(action.class_key).limits;
-  spec.walls_off = made_as_.at(action.class_key).walls_off;
-  spec.arguments = python_command();
+  made.rung = trees.rung;
+  spec.walls_off = made_as.walls_off;
+  spec.limits = rung_limits(trees.rung, made_as.limits);
+  box::BoxEnds ends{-1, -1, input.get(), out.second.get(), err.second.get(), control.second.get()};
+  if (alone) {
+    spec.parks = true;
+    spec.rung = trees.rung;
+    spec.arguments =
+        rung_command(trees.rung, made_as.limits, alone_command(pool::preload_name(action.preload)));
+    spec.environment = box_environment(made_as.limits);
+    ends.image = trees.image.get();
+    ends.guest = trees.guest.get();
+    ends.runtime = trees.runtime;
+  } else {
+    spec.nest = nest->first;
+    spec.rehearse = action.level == pool::Level::kHot;
+    spec.arguments = python_command();
+  }
   made.out = std::move(out.first);
   made.err = std::move(err.first);
   made.control = std::move(control.first);
   const std::uint64_t box = (*next_box_)++;
-  TRY(warden_->make_box(box, spec,
-                        {-1, -1, input.get(), out.second.get(), err.second.get(), control.second.get()}));
+  TRY(warden_->make_box(box, spec, ends));
+  if (alone) {
+    epoll_event event{EPOLLIN, {.u64 = box}};
+    if (::epoll_ctl(guests_.get(), EPOLL_CTL_ADD, made.control.get(), &event) < 0)
+      return fail_errno("watch a guest");
+    preparing_.insert(box);
+  }
   boxes_.emplace(made.slot, box);
   slots_.emplace(box, std::move(made));
   return {};
 }
 
-// A request that cannot be sent is a nest or a slot that failed; the others are carried out all the same.
 void Slots::act(Instant now) {
+  while (carry_out(now)) {
+  }
+}
+
+// True when it has to be asked again what is to be done. A request that cannot be sent is a nest or a slot
+// that failed; the others are carried out all the same.
+bool Slots::carry_out(Instant now) {
+  bool again = false;
   for (const pool::Action& action : pool_.plan(now)) {
     if (const auto* nest = std::get_if<pool::StartNest>(&action)) {
       if (const auto done = start_nest(*nest); !done)
         (void)pool_.nest_failed(nest->nest, done.error().message, now);
+      if (named_nests_.contains(nest->nest)) again = pool_.nest_ready(nest->nest, now).has_value();
     } else if (const auto* slot = std::get_if<pool::MakeSlot>(&action)) {
       if (const auto done = make_slot(*slot); !done)
         (void)pool_.slot_failed(slot->slot, done.error().message, now);
@@ -264,16 +310,19 @@ void Slots::act(Instant now) {
       else
         (void)warden_->begin_destroy(box);  // a warden that is gone is told by the next event that is read
     } else if (const auto* over = std::get_if<pool::EndNest>(&action)) {
+      if (named_nests_.erase(over->nest) != 0) again = pool_.nest_gone(over->nest, "", now).has_value();
       for (const auto& [id, known] : nests_) {
         if (known == over->nest) (void)warden_->end_nest(id);
       }
     }
   }
+  return again;
 }
 
 Result<void> Slots::read_events() {
   while (warden_->has_events() || TRY(sys::wait_readable(warden_->socket(), Deadline::at(Instant::min()))))
     (void)on_event(TRY(warden_->next()), now());  // of no box of ours: one that is forgotten
+  read_guests(now());
   return {};
 }
 
@@ -284,9 +333,13 @@ Result<void> Slots::pump(const std::function<bool()>& done, Deadline until) {
     if (done()) return {};
     const Instant next = pool_.next_deadline(at).value_or(until.instant());
     const Deadline wait = Deadline::at(std::min(next, until.instant()));
-    if (!warden_->has_events() && !TRY(sys::wait_readable(warden_->socket(), wait))) {
-      if (until.passed(now())) return {};
-      continue;
+    if (!warden_->has_events()) {
+      std::array<pollfd, 2> items = {pollfd{warden_->socket().get(), POLLIN, 0}, {guests(), POLLIN, 0}};
+      const int ready = ::poll(items.data(), items.size(), wait.poll_timeout_ms(now()));
+      if (ready < 0 && errno != EINTR) return fail_errno("poll");
+      read_guests(now());
+      if (ready == 0 && until.passed(now())) return {};
+      if (ready <= 0 || items[0].revents == 0) continue;
     }
     (void)on_event(TRY(warden_->next()), now());  // of no box of ours: one that is forgotten
   }

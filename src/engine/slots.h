@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "box/warden_client.h"
 #include "engine/box_records.h"
 #include "engine/request.h"
+#include "frame/guest.h"
+#include "frame/walls.h"
 #include "pool/pool.h"
 
 namespace casemate::engine {
@@ -29,6 +32,7 @@ struct Lease {
   pool::Level level = pool::Level::kCold;
   std::string name;  // "box_…"
   std::string volume;
+  frame::Rung rung = frame::Rung::kJail;
   std::uint64_t walls_on = 0;
   int processor = -1;  // where its guest sleeps: a hint
   box::UsageFiles usage;
@@ -43,10 +47,11 @@ class Slots {
   static Result<Slots> make(const pool::PoolConfig& config, box::WardenClient& warden,
                             std::uint64_t& next_box, BoxRecords& records);
 
-  // Which slots a request may have, made known to the pool. Errors: denied (none: why, in one line),
-  // system (the image cannot be opened).
+  // Which slots of a rung a request may have, made known to the pool. `runtime` is the program of the rung's
+  // runtime, which outlives this; -1 where it has none. Errors: denied (none: why, in one line), system (the
+  // image cannot be opened).
   Result<pool::SlotClass> class_for(const Request& request, const Image& image, const Paths& paths,
-                                    const frame::Hello& host);
+                                    const frame::Hello& host, frame::Rung rung, int runtime);
   // At least this many hot ones of the class from now on.
   void keep(pool::SlotClass slot_class, std::size_t hot);
 
@@ -84,6 +89,10 @@ class Slots {
   void act(Instant now);
   // Reads what the warden has said by now. Errors: unavailable.
   Result<void> read_events();
+  // Readable when a guest that prepares itself has something to say: then read_guests() is to be called.
+  // -1: there is no such guest.
+  int guests() const { return preparing_.empty() ? -1 : guests_.get(); }
+  void read_guests(Instant now);
   // Reads what the warden has said and acts, until nothing is left to read; waits for more at most until
   // `until`, or until `done` holds. Errors: unavailable.
   Result<void> pump(const std::function<bool()>& done, Deadline until);
@@ -93,15 +102,19 @@ class Slots {
  private:
   struct Trees {
     sys::Fd image, guest;
+    int runtime = -1;  // of a stronger rung
+    frame::Rung rung = frame::Rung::kJail;
     std::uint64_t walls_off = 0;  // test builds only, as below
   };
   struct MadeAs {
     box::Limits limits;
+    std::string image;  // SlotClass::image
     std::uint64_t walls_off = 0;
   };
   struct Made {  // what we hold of a slot
     pool::SlotId slot;
     pool::Level level = pool::Level::kHot;
+    frame::Rung rung = frame::Rung::kJail;
     std::string name;
     std::string volume;
     std::string run;  // that had it
@@ -112,11 +125,21 @@ class Slots {
     sys::Fd wall_timer;
     sys::Fd out, err, control;
     std::uint64_t minor_faults = 0;
+    int rounds = frame::kParkRounds;  // that a guest has left before it waits
   };
-  Slots(pool::Pool pool, box::WardenClient& warden, std::uint64_t& next_box, BoxRecords& records)
-      : pool_(std::move(pool)), warden_(&warden), next_box_(&next_box), records_(&records) {}
+  Slots(pool::Pool pool, box::WardenClient& warden, std::uint64_t& next_box, BoxRecords& records,
+        sys::Fd guests)
+      : pool_(std::move(pool)),
+        warden_(&warden),
+        next_box_(&next_box),
+        records_(&records),
+        guests_(std::move(guests)) {}
   Result<void> start_nest(const pool::StartNest& action);
   Result<void> make_slot(const pool::MakeSlot& action);
+  Result<bool> hear_guest(std::uint64_t box, Made& made);
+  bool stop_hearing(std::uint64_t box, const Made& made);
+  std::string why_it_ended(Made& made) const;
+  bool carry_out(Instant now);
   std::uint64_t box_of(pool::SlotId slot) const;
   bool on_slot(std::uint64_t box, box::WardenEvent& event, Instant now);
   void keep_record(const Made& made, std::optional<std::uint64_t> teardown_us, Instant now);
@@ -131,6 +154,9 @@ class Slots {
   std::map<std::uint64_t, Made> slots_;                   // by the warden's number
   std::map<pool::SlotId, std::uint64_t> boxes_;           // that number
   std::map<std::uint64_t, pool::NestId> nests_;           // likewise
+  std::set<pool::NestId> named_nests_;                    // of slots that are forked from nothing
+  sys::Fd guests_;                                        // an epoll of the control sockets of preparing_
+  std::set<std::uint64_t> preparing_;                     // boxes whose guests have not said that they wait
   std::deque<std::pair<std::string, Verdict>> verdicts_;  // by volume, oldest first
 };
 

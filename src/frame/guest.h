@@ -16,6 +16,8 @@ enum class GuestType : std::uint16_t {
   kFile = 2,      // kPath: opens a new file for writing beneath /vol/work; parents are made
   kFileData = 3,  // kBytes: the next piece of the file opened last
   kStart = 4,     // kName, kArgument*, kEnvironment*, kNumber (memory limit, bytes): run now
+  // Before these, to a guest that says kParked: say it again.
+  kAgain = 5,
 
   // Runner to engine.
   kOrder = 16,      // kStream, kNumber: from this total on, the bytes of that stream come next
@@ -23,7 +25,17 @@ enum class GuestType : std::uint16_t {
   kArtifact = 18,   // kPath, kName, kText (summary), kMediaType, kOrigin
   kException = 19,  // see ExceptionTag; sent once, before the runner exits
   kDone = 20,       // kExitCode: all else is sent and flushed, the slot's process ends with this now
+
+  // Process 1 of a guest that has a kernel of its own to engine, as the last frame.
+  kEnded = 21,  // kWaitStatus: how the program's process ended
+
+  // A runner in such a guest to engine, as its first frames, if its box parks: it has rehearsed and waits. So
+  // often
+  // as kParkRounds, each but the last answered by kAgain: what wakes a guest is rehearsed as well.
+  kParked = 22,
 };
+
+inline constexpr int kParkRounds = 16;
 
 enum class Tag : std::uint16_t {
   kBytes = 1,
@@ -53,6 +65,8 @@ enum class Tag : std::uint16_t {
   kHint = 43,      // one line that would have helped, e.g. "row keys present: ['a', 'b']"
   kRendered = 44,  // the traceback as Python prints it, the user's frames only
   kExitCode = 45,  // u64: the exit code that the runner is about to exit with
+
+  kWaitStatus = 46,  // u64: as waitpid(2) says it
 };
 
 }  // namespace casemate::frame

@@ -13,12 +13,13 @@
 //
 // Between kBoxEnded and kDestroyBox no process of the box lives; its layer can be read.
 //
-// A nest has a zygote, from which the guests of its boxes are forked ahead of time:
-//   kMakeNest + descriptors ─▶          ◀── kNestReady, or kNestEnded
-//   kEndNest               ──▶          ◀── kNestEnded  (its boxes end with it)
+// A box of a nest (frame/nest.h) parks, and is started when its program has been sent:
 //   kMakeBox of a nest     ──▶          ◀── kBoxParked, or kBoxEnded
-//   kStartBox              ──▶          (the program has been sent: its time runs)
-// A zygote that ends is told by kZygoteGone: its boxes live on, and no more can be made.
+//   kStartBox              ──▶          (its time runs)
+//
+// A guest with a kernel of its own parks as well, but no nest can fork it, and only the engine hears of it:
+//   kMakeBox that parks    ──▶          (or ◀── kBoxEnded)
+//   kParkBox (it waits)    ──▶          ◀── kBoxParked; then as above
 #pragma once
 
 #include <array>
@@ -45,6 +46,7 @@ enum class WardenType : std::uint32_t {
   kMakeNest = 5,
   kEndNest = 6,
   kStartBox = 7,
+  kParkBox = 8,
   kHello = 16,
   kBoxStarted = 17,
   kBoxEnded = 18,
@@ -65,6 +67,7 @@ enum class EndCause : std::uint32_t {
   kCancelled = 6,    // the engine asked
   kSetupFailed = 7,  // the box was never whole; stage and errno_value say where
   kLost = 8,         // the nest's init died without a word
+  kPids = 9,         // a runtime met the limit of processes, and its guest ended with it
 };
 
 struct WardenHeader {
@@ -73,8 +76,8 @@ struct WardenHeader {
   std::uint64_t box = 0;  // the engine's number for the box; echoed
 };
 
-// Descriptors with it, in this order: image root, guest tree, stdin, stdout, stderr, control. A box of a nest
-// has its trees from there: the last four alone.
+// Descriptors with it, in this order: image root, guest tree (not of a box of a nest, which has its trees
+// from there), stdin, stdout, stderr, control; on a stronger rung than the jail its runtime's program.
 struct MakeBox {
   WardenHeader header{kWardenMagic, WardenType::kMakeBox, 0};
   std::uint64_t nest = 0;  // 0: none, the box is made and started at once
@@ -91,24 +94,17 @@ struct MakeBox {
   std::uint32_t environment_count = 0;  // then the environment, each ended by NUL
   std::uint32_t fail_stage = 0;         // test builds only: this stage fails
   std::uint32_t rehearse = 0;           // of a box in a nest: before it parks, the guest rehearses
+  Rung rung = Rung::kJail;
+  std::uint32_t parks = 0;  // without a nest: its time does not run before it was parked and started
   std::uint32_t zero = 0;
   std::uint64_t walls_off = 0;  // test builds only
   std::array<char, kStringsSize> strings{};
 };
 
-// Descriptors with it: image root, guest tree. The strings are the zygote's.
-struct MakeNest {
-  WardenHeader header{kWardenMagic, WardenType::kMakeNest, 0};
-  std::uint64_t memory_max_bytes = 0;  // of the zygote and what it keeps
-  std::uint64_t ready_max_ms = 0;      // then it has failed
-  std::uint64_t walls_off = 0;         // test builds only
-  std::uint32_t argument_count = 0;
-  std::uint32_t environment_count = 0;
-  std::array<char, kStringsSize> strings{};
-};
-
-struct EndNest {
-  WardenHeader header{kWardenMagic, WardenType::kEndNest, 0};
+// Its guest has said that it waits for its program. Of a box that does not park, has ended or is parked
+// already: nothing comes of it.
+struct ParkBox {
+  WardenHeader header{kWardenMagic, WardenType::kParkBox, 0};
 };
 
 // A parked box was sent its program some time ago. It may come late, or, for a short program, never: what
@@ -177,21 +173,6 @@ struct BoxEnded {
   std::uint32_t leftover_processes = 0;  // of the program's tree, ended with it
   std::uint32_t zero = 0;
   std::array<char, 256> text{};  // kSetupFailed: the step in words and what went wrong, one line
-};
-
-// The zygote has loaded what it was asked to, or the nest is not and will not be there.
-struct NestReady {
-  WardenHeader header{kWardenMagic, WardenType::kNestReady, 0};
-  std::uint64_t setup_us = 0;
-};
-struct NestEnded {
-  WardenHeader header{kWardenMagic, WardenType::kNestEnded, 0};
-  std::uint32_t destroyed = 0;  // shown to be gone, as for a box
-  std::uint32_t zero = 0;
-  std::array<char, 256> text{};  // why, in one line; empty when it was asked for
-};
-struct ZygoteGone {
-  WardenHeader header{kWardenMagic, WardenType::kZygoteGone, 0};
 };
 
 // All walls are up, the guest has rehearsed if it was to, and waits for its program. Descriptors with it:

@@ -101,6 +101,10 @@ void Box::make_cold(const Plan& base, BoxFds fds, Steps& steps) {
     plan.devices_fd = devices.get();
     return {};
   });
+  if (spec_.parks != 0) {
+    running_ = false;
+    cell_.groups.set_share(BoxGroups::Share::kPreparing);
+  }
   steps.run(Stage::kClone, [&] { return cell_.clone_init(plan, trees); });
   child_end.reset();
   if (!steps.ok()) return;
@@ -168,7 +172,7 @@ void Box::take(const LinkMessage& message, std::vector<sys::Fd> fds) {
       return;
     case LinkMessage::Kind::kInitReady:
       init_ready_ = true;
-      started_ = nest_ == nullptr;
+      started_ = running_;
       return;
     case LinkMessage::Kind::kMainEnded: return on_main_ended(message.wait_status, message.leftover != 0);
     case LinkMessage::Kind::kParked:
@@ -243,7 +247,8 @@ void Box::on_init_ended(Instant at) {
   cell_.init.reset();
   dead_ = true;
   fill_usage(at);
-  ended_.minor_faults = minor_faults;
+  // Of one that parked by itself they cannot be told apart from those before.
+  ended_.minor_faults = spec_.parks != 0 ? 0 : minor_faults;
   if (cause_) {
     ended_.cause = *cause_;
   } else if (ended_.oom_kills > 0) {

@@ -1,6 +1,6 @@
 // One box as the warden sees it: made, watched, ended, its layer read, destroyed with proof. It is made
-// whole at once, or as a slot of a nest: then it parks, is and is started with the time that its run may
-// take.
+// whole at once, or it parks, and is then started with the time that its run may take: as a slot of a nest,
+// or because its guest prepares itself.
 //
 // One thread. The owner polls the descriptors of watch() and calls on_events() when one is readable
 // or next_deadline() has passed; every call returns at once but make() (some milliseconds of set-up)
@@ -26,6 +26,7 @@ namespace casemate::jail {
 // The descriptors that come with a MakeBox, in the order of the protocol.
 struct BoxFds {
   sys::Fd image, guest, stdin_fd, stdout_fd, stderr_fd, control;
+  sys::Fd runtime;  // of a stronger rung
 };
 
 class Box {
@@ -50,9 +51,12 @@ class Box {
   // Takes what the nest's init or the zygote said, if it is about this box. True then.
   bool on_nest(NestEvent& event);
   Nest* nest() const { return nest_; }
+  // It waits for its run, or has waited.
+  bool parks() const { return nest_ != nullptr || spec_.parks != 0; }
   // It is parked and nothing has happened to it, which its nest would tell: it need not be looked at.
   bool idle() const {
-    return parked_taken_ && !running_ && !cause_ && !dead_ && !init_reaped_ && ended_.has_status == 0;
+    return nest_ != nullptr && parked_taken_ && !running_ && !cause_ && !dead_ && !init_reaped_ &&
+           ended_.has_status == 0;
   }
   // destroy() would not have to wait.
   bool can_be_shown_gone() const {
@@ -60,6 +64,8 @@ class Box {
   }
   // The nest ended, and this box with it, as `gone` shows.
   void leave_nest(const frame::BoxGone& gone);
+  // The engine was told by the guest of a box that parks without a nest that it waits.
+  void park();
   // A parked box has been sent its program: its time runs. False when it is not parked.
   bool start(const frame::StartBox& message, Instant at);
   // What the engine sets when it sends the program: the owner polls it from take_parked() on and says when
@@ -88,6 +94,7 @@ class Box {
   void make_in_nest(const Plan& plan, BoxFds fds, std::vector<sys::Fd> task_files, Steps& steps);
   void on_link();
   void on_guest_link();
+  void become_parked();
   void take(const LinkMessage& message, std::vector<sys::Fd> fds);
   void on_slot_made(NestEvent& event);
   void on_forked(NestEvent& event);

@@ -92,6 +92,9 @@ Result<void> check_limits(const frame::MakeBox& spec) {
 
 Result<void> fill_plan(const Host& host, const frame::MakeBox& spec, const BoxFds& fds, std::uint32_t slot,
                        Plan& plan) {
+  if (spec.rung != frame::Rung::kJail && spec.rung != frame::Rung::kGvisor)
+    return fail(ErrorCode::kInvalid, "no such rung");
+  plan.rung = spec.rung;
   plan.walls_off = kTestBuild ? spec.walls_off : 0;
   plan.fail_stage = kTestBuild ? static_cast<Stage>(spec.fail_stage) : Stage::kNone;
   TRY(check_limits(spec));
@@ -115,6 +118,7 @@ Result<void> fill_plan(const Host& host, const frame::MakeBox& spec, const BoxFd
   plan.stdout_fd = fds.stdout_fd.get();
   plan.stderr_fd = fds.stderr_fd.get();
   plan.control_fd = fds.control.get();
+  plan.runtime_fd = fds.runtime.get();
   return {};
 }
 
@@ -166,7 +170,7 @@ unsigned long namespace_flags(const Plan& plan) {
 
 std::uint64_t walls_on(const Host& host, const Plan& plan) {
   std::uint64_t walls = (std::uint64_t{1} << static_cast<unsigned>(Wall::kCount)) - 1;
-  walls &= ~plan.walls_off;
+  walls &= ~(plan.walls_off | frame::walls_of_runtime(plan.rung));
   if (host.ids.single) walls &= ~(wall_bit(Wall::kSlotId) | wall_bit(Wall::kNestIds));
   if (plan.devices_fd < 0) walls &= ~wall_bit(Wall::kOwnDevices);
   if (host.no_cgroup) {

@@ -7,6 +7,7 @@
 //   warden: moves that one too, says go
 //   guest: drops everything, rehearses                            ──▶ kParked
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -46,6 +47,17 @@ std::uint64_t minor_faults_of(int pid) {
   std::uint64_t faults = 0;
   if (at != std::string::npos) std::from_chars(text->data() + at + 1, text->data() + text->size(), faults);
   return faults;
+}
+
+// The one processor that a process may use; -1 where there are several.
+int only_processor_of(int pid) {
+  cpu_set_t may;
+  CPU_ZERO(&may);
+  if (::sched_getaffinity(pid, sizeof(may), &may) < 0 || CPU_COUNT(&may) != 1) return -1;
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &may)) return static_cast<int>(cpu);
+  }
+  return -1;
 }
 
 // Which pid namespace a process is in; 0 when that cannot be told.
@@ -174,13 +186,25 @@ void Box::on_guest_link() {
     take(said, {});
     if (!guest_parked_) continue;
     guest_link_.reset();
-    wall_timer_ = sys::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    if (!wall_timer_) return fail_making(Stage::kFork, errno);
-    cpu_base_us_ = cell_.groups.cpu_us();
     fault_base_ = minor_faults_of(guest_pid_);
-    cell_.groups.forget_peaks();
-    cell_.groups.set_share(BoxGroups::Share::kRunning);
+    return become_parked();
   }
+}
+
+void Box::park() {
+  if (nest_ != nullptr || running_ || !init_ready_ || guest_parked_ || cause_ || dead_) return;
+  guest_parked_ = true;
+  parked_on_ = only_processor_of(cell_.init_pid);
+  become_parked();
+}
+
+// What the box uses from here on is its run's.
+void Box::become_parked() {
+  wall_timer_ = sys::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!wall_timer_) return fail_making(Stage::kFork, errno);
+  cpu_base_us_ = cell_.groups.cpu_us();
+  cell_.groups.forget_peaks();
+  cell_.groups.set_share(BoxGroups::Share::kRunning);
 }
 
 std::optional<frame::BoxParked> Box::take_parked(std::vector<sys::Fd>& fds) {

@@ -64,15 +64,16 @@ void enter_leaf(const Plan& plan) {
   });
 }
 
-// Descriptors 0 to 3 and nothing else.
+// Descriptors 0 to 3, for a stronger rung 4, and nothing else.
 int place_descriptors(const Plan& plan) {
-  const int wanted[4] = {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd};
-  int high[4];
-  for (int i = 0; i < 4; ++i) {
+  const int wanted[5] = {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd, plan.runtime_fd};
+  const int count = plan.runtime_fd < 0 ? 4 : 5;
+  int high[5];
+  for (int i = 0; i < count; ++i) {
     high[i] = ::fcntl(wanted[i], F_DUPFD_CLOEXEC, 64);
     if (high[i] < 0) return errno;
   }
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < count; ++i) {
     if (::dup2(high[i], i) < 0) return errno;
   }
   // stops: an inode of the host's /dev in the box, which could be locked and watched, where the engine
@@ -86,7 +87,8 @@ int place_descriptors(const Plan& plan) {
   // stops: directories, sockets and files of the host in the box (CVE-2024-21626). The link stays
   // until execve closes it, so that the steps still to come can report.
   if (!wall_on(plan, Wall::kCloseFds)) return 0;
-  if (plan.link > 4 && ::syscall(SYS_close_range, 4U, static_cast<unsigned>(plan.link - 1), 0U) < 0)
+  if (plan.link > count &&
+      ::syscall(SYS_close_range, static_cast<unsigned>(count), static_cast<unsigned>(plan.link - 1), 0U) < 0)
     return errno;
   return errno_of(::syscall(SYS_close_range, static_cast<unsigned>(plan.link + 1), ~0U, 0U));
 }
@@ -183,7 +185,10 @@ void drop_to_guest(const Plan& plan) {
   if (wall_on(plan, Wall::kLandlock))
     step(plan, Stage::kLandlock, [&] { return restrict_files(plan.landlock_abi); });
   step(plan, Stage::kAudit, [&] { return audit(plan); });
-  if (wall_on(plan, Wall::kSeccomp)) step(plan, Stage::kSeccomp, [&] { return install(box_program()); });
+  if (wall_on(plan, Wall::kSeccomp)) {
+    step(plan, Stage::kSeccomp,
+         [&] { return install(plan.rung == frame::Rung::kJail ? box_program() : runtime_program()); });
+  }
 }
 
 void become_guest(const Plan& plan) {

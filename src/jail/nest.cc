@@ -56,11 +56,12 @@ void enter_nest(const Plan& plan, const SourceTrees& trees, Sources& sources) {
     return 0;
   });
   // stops: user namespaces below the guest's own, the door to most kernel surface. Counted per user
-  // and level, so 1 leaves room for the leaf alone. user_namespaces(7), /proc/sys/user.
-  step_if(plan, Wall::kUserNsLimit, Stage::kLimitUserNs, [] {
+  // and level, so 1 leaves room for the leaf alone, and 3 for that of which a runtime becomes root and that
+  // of its kernel. user_namespaces(7), /proc/sys/user.
+  step_if(plan, Wall::kUserNsLimit, Stage::kLimitUserNs, [&] {
     const int file = ::open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
     if (file < 0) return errno;
-    const int failed = errno_of(::write(file, "1", 1));
+    const int failed = errno_of(::write(file, plan.rung == frame::Rung::kJail ? "1" : "3", 1));
     (void)::close(file);
     return failed;
   });

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "frame/nest.h"
 #include "jail/cell.h"
 
 namespace casemate::jail {

@@ -150,7 +150,7 @@ int attach_self(const Plan& plan) {
 
 int close_inherited(const Plan& plan) {
   int kept[] = {plan.link,       plan.stdin_fd,   plan.stdout_fd, plan.stderr_fd,
-                plan.control_fd, plan.devices_fd, plan.zygote_fd};
+                plan.control_fd, plan.devices_fd, plan.zygote_fd, plan.runtime_fd};
   for (int& fd : kept) fd = fd < 0 ? plan.link : fd;  // those that there are not
   std::sort(std::begin(kept), std::end(kept));
   unsigned next = 0;
@@ -212,7 +212,9 @@ void unblock_child_signals(int signals) {
 void drop_init(const Plan& plan) {
   step(plan, Stage::kInitDrop, [&] {
     // stops: descriptors that a flaw in this process could be made to use
-    for (const int fd : {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd}) (void)::close(fd);
+    for (const int fd : {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd, plan.runtime_fd}) {
+      if (fd >= 0) (void)::close(fd);
+    }
     if (const int failed = drop_bounding_set(); failed != 0) return failed;
     if (const int failed = drop_all_capabilities(); failed != 0) return failed;
     return errno_of(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));

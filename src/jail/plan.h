@@ -54,7 +54,8 @@ struct Plan {
   std::array<int, 8> task_files{};  // the `tasks` of its v1 groups, open for writing
   std::size_t task_file_count = 0;
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control_fd = -1;
-  int zygote_fd = -1;  // of a nest: the zygote's own link to the warden
+  int zygote_fd = -1;   // of a nest: the zygote's own link to the warden
+  int runtime_fd = -1;  // of a stronger rung: the program of its runtime
 
   // A /dev of the box's own, of devices.h; -1: the host's devices are bound.
   int devices_fd = -1;
@@ -80,6 +81,7 @@ struct Plan {
   std::uint32_t argument_count = 0;     // at most kArgumentsMax
   std::uint32_t environment_count = 0;  // at most kEnvironmentMax
 
+  frame::Rung rung = frame::Rung::kJail;
   std::uint64_t walls_off = 0;  // looked at in test builds alone, see wall_on
   Stage fail_stage = Stage::kNone;
 };
@@ -87,13 +89,17 @@ struct Plan {
 static_assert(std::is_trivially_copyable_v<Plan>);
 
 #ifdef CASEMATE_TEST_HOOKS
-inline bool wall_on(const Plan& plan, Wall wall) { return (plan.walls_off & frame::wall_bit(wall)) == 0; }
+inline bool wall_on(const Plan& plan, Wall wall) {
+  return ((plan.walls_off | frame::walls_of_runtime(plan.rung)) & frame::wall_bit(wall)) == 0;
+}
 inline bool fails_here(const Plan& plan, Stage stage) { return plan.fail_stage == stage; }
 inline constexpr bool kTestBuild = true;
 #else
-// In a release build a wall cannot be switched off and no step can be made to fail: the questions are
-// constants and the compiler removes them. A test reads the program for their absence.
-constexpr bool wall_on(const Plan&, Wall) { return true; }
+// In a release build a wall cannot be switched off and no step can be made to fail. A test reads the program
+// for the absence of both.
+constexpr bool wall_on(const Plan& plan, Wall wall) {
+  return (frame::walls_of_runtime(plan.rung) & frame::wall_bit(wall)) == 0;
+}
 constexpr bool fails_here(const Plan&, Stage) { return false; }
 inline constexpr bool kTestBuild = false;
 #endif

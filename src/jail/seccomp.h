@@ -54,9 +54,13 @@ Table box_table();
 // The table of the nest's init after the guest has started: wait, report, exit. Anything else kills.
 Table init_table();
 
-// The two tables as programs, made by seccomp_compile.h when this library was compiled. Static.
+// The table of a stronger rung's runtime: that of a box, and what it needs to make one in turn.
+Table runtime_table();
+
+// The tables as programs, made by seccomp_compile.h when this library was compiled. Static.
 std::span<const sock_filter> box_program();
 std::span<const sock_filter> init_program();
+std::span<const sock_filter> runtime_program();
 // Of a zygote, and of the init of a nest that has one.
 std::span<const sock_filter> zygote_program();
 std::span<const sock_filter> nest_program();

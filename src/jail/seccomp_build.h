@@ -33,6 +33,18 @@ constexpr Rule without_bits(long number, std::uint8_t index, std::uint32_t bits,
   return Rule{number_of(number), otherwise, {all_of({{index, bits, 0}})}};
 }
 
+// In the place of what the table says of that call.
+constexpr void replace(Table& table, const Rule& rule) {
+  std::erase_if(table.rules, [&](const Rule& old) { return old.number == rule.number; });
+  table.rules.push_back(rule);
+}
+
+// Whatever their arguments.
+constexpr Table allowing(Table table, std::initializer_list<long> numbers) {
+  for (const long number : numbers) replace(table, Rule{number_of(number), 0, {}});
+  return table;
+}
+
 // A program made by the compiler as an array: first its length, then its instructions. Everything has a name:
 // clang 16 takes temporaries in constants for leaks.
 template <Table (*make)()>

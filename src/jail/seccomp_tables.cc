@@ -1,7 +1,6 @@
 // The tables of seccomp.h. Each refused group says which attack it stops.
 #include <linux/audit.h>
 #include <linux/landlock.h>
-#include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/socket.h>
@@ -13,6 +12,7 @@
 
 #include "jail/seccomp.h"
 #include "jail/seccomp_build.h"
+#include "jail/seccomp_rules.h"
 
 // Calls newer than Debian 12's headers, by number (x86-64).
 #ifndef SYS_fchmodat2
@@ -366,117 +366,6 @@ constexpr std::initializer_list<long> kForbidden = {
     SYS_ioprio_set,
 };
 
-// Sockets: the box's own addresses (lo, no route) and its own Unix sockets; nothing that reaches
-// past the network namespace (vsock does) or into protocol code with a history.
-constexpr Rule socket_rule() {
-  constexpr std::uint32_t kTypeMask = 0xf;  // above it are SOCK_CLOEXEC and SOCK_NONBLOCK
-  Rule rule{number_of(SYS_socket), EAFNOSUPPORT, {}};
-  for (const std::uint32_t type : {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET}) {
-    rule.allow.push_back(all_of({{0, 0xffffffff, AF_UNIX}, {1, kTypeMask, type}, {2, 0xffffffff, 0}}));
-  }
-  for (const std::uint32_t family : {std::uint32_t{AF_INET}, std::uint32_t{AF_INET6}}) {
-    for (const std::uint32_t protocol : {0U, 6U /* TCP */}) {
-      rule.allow.push_back(
-          all_of({{0, 0xffffffff, family}, {1, kTypeMask, SOCK_STREAM}, {2, 0xffffffff, protocol}}));
-    }
-    for (const std::uint32_t protocol : {0U, 17U /* UDP */}) {
-      rule.allow.push_back(
-          all_of({{0, 0xffffffff, family}, {1, kTypeMask, SOCK_DGRAM}, {2, 0xffffffff, protocol}}));
-    }
-  }
-  return rule;
-}
-
-constexpr Rule socketpair_rule() {
-  Rule rule{number_of(SYS_socketpair), EAFNOSUPPORT, {}};
-  rule.allow.push_back(all_of({{0, 0xffffffff, AF_UNIX}}));
-  return rule;
-}
-
-// Terminals and descriptors by what programs use; ENOTTY for the rest is what an ordinary file says.
-// Left out on purpose: TIOCSTI and TIOCLINUX (typing into a terminal), TIOCSETD (line disciplines),
-// SIOC* (interfaces), FS_IOC_* (file system flags), BLK*, everything else.
-constexpr Rule ioctl_rule() {
-  return one_of(
-      SYS_ioctl, 1,
-      {0x5401 /* TCGETS */, 0x5402, 0x5403, 0x5404 /* TCSETS, W, F */, 0x5409 /* TCSBRK */,
-       0x540b /* TCFLSH */, 0x540f /* TIOCGPGRP */, 0x5410 /* TIOCSPGRP */, 0x5413 /* TIOCGWINSZ */,
-       0x5414 /* TIOCSWINSZ */, 0x541b /* FIONREAD */, 0x5421 /* FIONBIO */, 0x5429 /* TIOCGSID */,
-       0x5450 /* FIONCLEX */, 0x5451 /* FIOCLEX */, 0x5452 /* FIOASYNC */, 0x802c542a /* TCGETS2 */},
-      ENOTTY);
-}
-
-// Names, death signals, its own seccomp. Not: PR_SET_MM, PR_SET_PTRACER, PR_SET_DUMPABLE to 1,
-// capabilities, securebits, core scheduling.
-constexpr Rule prctl_rule() {
-  Rule rule = one_of(SYS_prctl, 0,
-                     {PR_SET_PDEATHSIG,
-                      PR_GET_PDEATHSIG,
-                      PR_GET_DUMPABLE,
-                      PR_SET_NAME,
-                      PR_GET_NAME,
-                      PR_GET_SECCOMP,
-                      PR_SET_SECCOMP,
-                      PR_CAPBSET_READ,
-                      PR_GET_SECUREBITS,
-                      PR_SET_TIMERSLACK,
-                      PR_GET_TIMERSLACK,
-                      PR_SET_CHILD_SUBREAPER,
-                      PR_GET_CHILD_SUBREAPER,
-                      PR_SET_NO_NEW_PRIVS,
-                      PR_GET_NO_NEW_PRIVS,
-                      PR_GET_TID_ADDRESS,
-                      PR_SET_THP_DISABLE,
-                      PR_GET_THP_DISABLE,
-                      PR_GET_SPECULATION_CTRL,
-                      PR_GET_KEEPCAPS},
-                     EPERM);
-  rule.allow.push_back(all_of({{0, 0xffffffff, PR_SET_DUMPABLE}, {1, 0xffffffff, 0}}));
-  return rule;
-}
-
-// Neither devices nor set-id files.
-constexpr Rule mknod_rule(long number, std::uint8_t mode_index) {
-  Rule rule{number_of(number), EPERM, {}};
-  for (const std::uint32_t kind :
-       {0U, std::uint32_t{S_IFREG}, std::uint32_t{S_IFIFO}, std::uint32_t{S_IFSOCK}}) {
-    rule.allow.push_back(all_of({{mode_index, S_IFMT | S_ISUID | S_ISGID, kind}}));
-  }
-  return rule;
-}
-
-// Opening never makes a set-id file. Without O_CREAT or O_TMPFILE the mode is not looked at by the
-// kernel either, and may be anything.
-constexpr Rule open_rule(long number, std::uint8_t flags_index) {
-  constexpr std::uint32_t kMakes = 0100 /* O_CREAT */ | 020000000 /* __O_TMPFILE */;
-  const auto mode_index = static_cast<std::uint8_t>(flags_index + 1);
-  return Rule{number_of(number),
-              EPERM,
-              {all_of({{mode_index, S_ISUID | S_ISGID, 0}}), all_of({{flags_index, kMakes, 0}})}};
-}
-
-// All socket options but these. Programs that a guest attaches to sockets are compiled into memory that
-// no control group counts and of which the host has a fixed amount, which a new box's own filter needs
-// too. A protocol on top of TCP, ESP inside UDP and sending without a copy are entrances to kernel code
-// that has written to pages of files that could only be read (CVE-2026-43284, CVE-2026-46300).
-constexpr Rule setsockopt_rule() {
-  struct Option {
-    std::uint32_t level, name;
-  };
-  Rule rule{number_of(SYS_setsockopt), 0, {}, {}, ENOPROTOOPT};
-  for (const Option option :
-       {Option{SOL_SOCKET, 26 /* SO_ATTACH_FILTER */}, Option{SOL_SOCKET, 50 /* SO_ATTACH_BPF */},
-        Option{SOL_SOCKET, 51 /* SO_ATTACH_REUSEPORT_CBPF */},
-        Option{SOL_SOCKET, 52 /* SO_ATTACH_REUSEPORT_EBPF */}, Option{SOL_SOCKET, 60 /* SO_ZEROCOPY */},
-        Option{6 /* SOL_TCP */, 31 /* TCP_ULP */}, Option{17 /* SOL_UDP */, 100 /* UDP_ENCAP */}}) {
-    rule.refuse.push_back(all_of({{1, 0xffffffff, option.level}, {2, 0xffffffff, option.name}}));
-  }
-  return rule;
-}
-
-constexpr std::uint32_t kNamespaceFlags =
-    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
-
 constexpr Table make_box_table() {
   Table table;
   table.unlisted = SECCOMP_RET_ERRNO | ENOSYS;
@@ -514,45 +403,38 @@ constexpr Table make_box_table() {
   table.rules.push_back(without_bits(SYS_fchmod, 1, S_ISUID | S_ISGID, EPERM));
   table.rules.push_back(without_bits(SYS_fchmodat, 2, S_ISUID | S_ISGID, EPERM));
   table.rules.push_back(without_bits(SYS_fchmodat2, 2, S_ISUID | S_ISGID, EPERM));
-  // fcntl: leases and directory notes would watch or stall others' opens of a shared file.
-  {
-    Rule rule{number_of(SYS_fcntl), EINVAL, {}};
-    for (const std::uint32_t command : {0U,    1U,
-                                        2U,    3U,
-                                        4U,    5U,
-                                        6U,    7U,
-                                        8U,    9U,
-                                        10U,   11U,
-                                        15U,   16U,
-                                        36U,   37U,
-                                        38U,   1030U /* DUPFD_CLOEXEC */,
-                                        1031U, 1032U /* pipe size */,
-                                        1033U, 1034U /* seals */}) {
-      rule.allow.push_back(all_of({{1, 0xffffffff, command}}));
-    }
-    table.rules.push_back(rule);
-  }
+  table.rules.push_back(fcntl_rule());
   return table;
 }
 
 // A zygote is a Python that forks: what a box may, and what it takes to enter a slot's namespaces and to give
 // everything up there. The guest's own filter comes on top.
 constexpr Table make_zygote_table() {
-  Table table = make_box_table();
-  for (const long number : {SYS_setns, SYS_unshare, SYS_prctl, SYS_seccomp, SYS_mknod, SYS_mknodat}) {
-    std::erase_if(table.rules, [&](const Rule& rule) { return rule.number == number_of(number); });
-    table.rules.push_back(Rule{number_of(number), 0, {}});
-  }
+  return allowing(make_box_table(), {SYS_setns, SYS_unshare, SYS_prctl, SYS_seccomp, SYS_mknod, SYS_mknodat});
+}
+
+// A runtime makes user, mount, pid and network namespaces for its parts, in which it mounts, and traces the
+// processes that its guest's code runs in. Its parts then put up tables of their own, before that code runs.
+constexpr Table make_runtime_table() {
+  Table table = allowing(make_box_table(), {SYS_ptrace, SYS_mount, SYS_umount2, SYS_chroot, SYS_pivot_root});
+  replace(table, runtime_prctl_rule());
+  // stops: the one kind of namespace that it has no need of
+  replace(table, without_bits(SYS_clone, 0, CLONE_NEWCGROUP, EPERM));
+  replace(table, without_bits(SYS_unshare, 0, CLONE_NEWCGROUP, EPERM));
+  for (const long number : {SYS_setsockopt, SYS_getsockopt}) replace(table, without_netfilter(number));
   return table;
 }
 
 constexpr auto kZygoteProgram = frozen<make_zygote_table>();
+constexpr auto kRuntimeProgram = frozen<make_runtime_table>();
 constexpr auto kBoxProgram = frozen<make_box_table>();
 
 }  // namespace
 
 Table box_table() { return make_box_table(); }
 std::span<const sock_filter> box_program() { return kBoxProgram; }
+Table runtime_table() { return make_runtime_table(); }
+std::span<const sock_filter> runtime_program() { return kRuntimeProgram; }
 std::span<const sock_filter> zygote_program() { return kZygoteProgram; }
 
 }  // namespace casemate::jail

@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
-#include <set>
 
 #include "jail/seccomp.h"
 

@@ -30,7 +30,9 @@ struct Compiled {
   Table table;
   std::span<const sock_filter> program;
 };
-std::vector<Compiled> tables() { return {{box_table(), box_program()}, {init_table(), init_program()}}; }
+std::vector<Compiled> tables() {
+  return {{box_table(), box_program()}, {init_table(), init_program()}, {runtime_table(), runtime_program()}};
+}
 
 // What the table says, read without any cleverness.
 std::uint32_t naive(const Table& table, std::uint32_t arch, std::uint32_t number,

@@ -36,6 +36,7 @@ std::optional<LimitName> limit_of(EndCause cause) {
     case EndCause::kCpuTime: return LimitName::kCpuTime;
     case EndCause::kMemory: return LimitName::kMemory;
     case EndCause::kOutput: return LimitName::kOutput;
+    case EndCause::kPids: return LimitName::kPids;
     case EndCause::kProgram:
     case EndCause::kCancelled:
     case EndCause::kSetupFailed:

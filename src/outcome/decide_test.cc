@@ -124,6 +124,7 @@ const std::vector<EndCase> kEndCases = {
     {"disk full", having(&Observed::disk_full, true, exited(1)), "error, exit 1, met disk"},
     {"inodes full", having(&Observed::inodes_full, true, exited(1)), "error, exit 1, met inodes"},
     {"setup failed", caused(EndCause::kSetupFailed, exited(0)), "unavailable sandbox_unavailable"},
+    {"processes, of a runtime", caused(EndCause::kPids, killed(SIGKILL)), "limit pids"},
     {"lost", caused(EndCause::kLost, killed(SIGKILL)), "unavailable sandbox_unavailable"},
     {"lost, an OOM kill", caused(EndCause::kLost, oom(killed(SIGKILL))), "unavailable sandbox_unavailable"},
     {"no status", having(&Observed::exit_code, std::optional<int>(), exited(0)),

@@ -1,5 +1,7 @@
 #include "outcome/guest_report.h"
 
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <string_view>
 #include <type_traits>
@@ -80,6 +82,17 @@ Result<GuestMessage> parse_done(const std::vector<Field>& fields) {
   const std::uint64_t code = TRY(frame::parse_u64(fields[0].bytes));
   if (code > 255) return invalid("an exit code that is none");
   return GuestDone{static_cast<int>(code)};
+}
+
+Result<GuestMessage> parse_end(const std::vector<Field>& fields) {
+  if (fields.size() != 1 || tag_of(fields[0]) != Tag::kWaitStatus)
+    return invalid("an end without its wait status");
+  const std::uint64_t given = TRY(frame::parse_u64(fields[0].bytes));
+  const int status = static_cast<int>(given & 0xffff);
+  if (given != static_cast<std::uint64_t>(status) || (!WIFEXITED(status) && !WIFSIGNALED(status)))
+    return invalid("a wait status that is none");
+  if (WIFEXITED(status)) return GuestEnd{WEXITSTATUS(status), std::nullopt};
+  return GuestEnd{std::nullopt, WTERMSIG(status)};
 }
 
 Result<GuestMessage> parse_result(const std::vector<Field>& fields) {
@@ -237,13 +250,15 @@ Result<GuestMessage> parse_guest(const frame::Frame& frame) {
     case GuestType::kArtifact: return parse_artifact(fields);
     case GuestType::kException: return parse_exception(fields);
     case GuestType::kDone: return parse_done(fields);
+    case GuestType::kEnded: return parse_end(fields);
     default: return invalid("a frame of a type that is not its to send");
   }
 }
 
 Result<std::optional<GuestOrder>> GuestReport::add(const frame::Frame& frame) {
   if (broken_) return invalid("more on a channel that is broken");
-  if (done_) return invalid("more after the end");
+  const bool last = own_kernel_ && frame.type == static_cast<std::uint16_t>(GuestType::kEnded);
+  if (end_ || (done_ && !last)) return invalid("more after the end");
   broken_ = true;  // until this frame is in
   bytes_ += frame::kHeaderSize + frame.payload.size();
   if (bytes_ > kControlBytesMax.count) {
@@ -263,6 +278,9 @@ Result<std::optional<GuestOrder>> GuestReport::add(const frame::Frame& frame) {
     }
   } else if (const auto* done = std::get_if<GuestDone>(&message)) {
     done_ = *done;
+  } else if (const auto* end = std::get_if<GuestEnd>(&message)) {
+    if (!own_kernel_) return invalid("an end that the host's kernel tells");
+    end_ = *end;
   } else {
     if (exception_) return invalid("a second exception");
     exception_ = std::move(std::get<GuestException>(message));

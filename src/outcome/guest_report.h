@@ -54,7 +54,14 @@ struct GuestDone {
   int exit_code = 0;  // 0 to 255
 };
 
-using GuestMessage = std::variant<GuestOrder, GuestResult, GuestArtifact, GuestException, GuestDone>;
+// kEnded: how the program's process ended, where the host's kernel cannot know. One of the two.
+struct GuestEnd {
+  std::optional<int> exit_code;  // 0 to 255
+  std::optional<int> signal;     // 1 to 64
+};
+
+using GuestMessage =
+    std::variant<GuestOrder, GuestResult, GuestArtifact, GuestException, GuestDone, GuestEnd>;
 
 // Reads one frame from a runner.
 // Errors: invalid (an unknown type; a field that is unknown, missing, repeated or misplaced; a number
@@ -64,6 +71,8 @@ Result<GuestMessage> parse_guest(const frame::Frame& frame);
 // All that a runner said in one run. One thread.
 class GuestReport {
  public:
+  // `own_kernel`: the guest has one, whose process 1 says how the program ended.
+  explicit GuestReport(bool own_kernel = false) : own_kernel_(own_kernel) {}
   // Takes one frame. Returns the order hint when it was one: that goes to the OutputCapture.
   // Errors: what parse_guest says; invalid (a second exception report); exhausted (more than
   // kControlBytesMax in all). After an error the channel is not to be read any further: what was said
@@ -78,12 +87,16 @@ class GuestReport {
   std::uint64_t artifacts_left_out() const { return artifacts_left_out_; }
   // Said last: nothing of the program's is to come. What comes after it is an error.
   const std::optional<GuestDone>& done() const { return done_; }
+  // Said by process 1 of a guest with a kernel of its own, after all else.
+  const std::optional<GuestEnd>& end() const { return end_; }
   bool broken() const { return broken_; }
 
  private:
+  bool own_kernel_;
   std::optional<GuestException> exception_;
   std::optional<GuestResult> result_;
   std::optional<GuestDone> done_;
+  std::optional<GuestEnd> end_;
   std::vector<GuestArtifact> artifacts_;
   std::uint64_t artifacts_left_out_ = 0;
   std::uint64_t bytes_ = 0;

@@ -50,6 +50,17 @@ TEST(ParseGuest, Order) {
   EXPECT_EQ(order.total, 7u);
 }
 
+TEST(ParseGuest, AnEndIsAnExitCodeOrASignal) {
+  const auto end_of = [](std::uint64_t status) {
+    return parsed<GuestEnd>(GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(status)}});
+  };
+  EXPECT_EQ(end_of(3 << 8).exit_code, 3);
+  EXPECT_FALSE(end_of(3 << 8).signal);
+  EXPECT_EQ(end_of(9).signal, 9);
+  EXPECT_EQ(end_of(6 | 0x80).signal, 6) << "with a core dump";
+  EXPECT_FALSE(end_of(9).exit_code);
+}
+
 TEST(ParseGuest, ResultKeepsItsForms) {
   const auto result = parsed<GuestResult>(GuestType::kResult, {{Tag::kMediaType, "text/plain"},
                                                                {Tag::kText, "\u4f60"},
@@ -158,6 +169,11 @@ TEST(ParseGuest, RefusesWhatDepartsFromTheProtocol) {
   const std::vector<BadCase> cases = {
       {"an engine's frame", GuestType::kStart, {}},
       {"an unknown type", static_cast<GuestType>(99), {}},
+      {"end: nothing", GuestType::kEnded, {}},
+      {"end: another's field", GuestType::kEnded, {{Tag::kExitCode, u64_bytes(0)}}},
+      {"end: stopped", GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(0x137f)}}},
+      {"end: no status", GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(0xffff)}}},
+      {"end: more than a status", GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(1 << 16)}}},
       {"order: nothing", GuestType::kOrder, {}},
       {"order: no number", GuestType::kOrder, {{Tag::kStream, "\x01"}}},
       {"order: stream 3", GuestType::kOrder, {{Tag::kStream, "\x03"}, {Tag::kNumber, u64_bytes(0)}}},
@@ -229,7 +245,7 @@ TEST(ParseGuest, WhateverComesIsBoundedAndValid) {
   for (std::uint64_t seed = 0; seed < 20000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    frame::Frame frame{static_cast<std::uint16_t>(15 + random() % 6), {}};
+    frame::Frame frame{static_cast<std::uint16_t>(15 + random() % 8), {}};
     for (std::uint64_t n = random() % 12; n > 0; --n) {
       const auto tag = static_cast<std::uint16_t>(random() % 2 == 0 ? 1 + random() % 10 : 32 + random() % 15);
       frame::append_field(frame.payload, tag, kValues[random() % kValues.size()]);
@@ -270,6 +286,21 @@ TEST(GuestReport, CollectsWhatWasSaid) {
   ASSERT_TRUE(report.add(frame_of(GuestType::kException, kLeastException)));
   EXPECT_TRUE(report.exception());
   EXPECT_FALSE(report.broken());
+}
+
+TEST(GuestReport, AGuestOfTheHostsKernelDoesNotTellItsEnd) {
+  GuestReport report;
+  EXPECT_FALSE(report.add(frame_of(GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(0)}})));
+  EXPECT_TRUE(report.broken());
+  EXPECT_FALSE(report.end());
+}
+
+TEST(GuestReport, NothingComesAfterTheEnd) {
+  GuestReport report(/*own_kernel=*/true);
+  ASSERT_TRUE(report.add(frame_of(GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(0)}})));
+  EXPECT_EQ(report.end()->exit_code, 0);
+  EXPECT_FALSE(report.add(frame_of(GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(9)}})));
+  EXPECT_EQ(report.end()->exit_code, 0);
 }
 
 TEST(GuestReport, ASecondExceptionBreaksTheChannelAndTheFirstStands) {

@@ -56,6 +56,8 @@ struct SlotClass {
   std::string image;  // with the preload set: which nest. Opaque too
   PreloadSet preload = PreloadSet::kBare;
   Bytes slot_cost = mib(4);  // what a parked or running slot is expected to take
+  // Its slots prepare themselves and are forked from nothing: its nests are there in name, and cost nothing.
+  bool alone = false;
 
   // Hot slots to keep: hot_min always, up to hot_max when checkouts of the last minute ask for them.
   std::size_t hot_min = 0;

@@ -208,6 +208,7 @@ class Pool {
   Room room_for(const ClassEntry& entry, Instant now) const;
   bool could_fit(const ClassEntry& entry, Instant now) const;
   Bytes committed() const;
+  Bytes nest_cost(const ClassEntry& entry) const;
   std::size_t preparing() const;
   // The one nest of a line that is starting or ready.
   const Nest* serving_nest(const LineId& line) const;

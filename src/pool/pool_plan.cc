@@ -255,7 +255,7 @@ void Pool::make_slot(const Want& want, Nest& nest, Instant now, std::vector<Acti
   slot.of = entry.id();
   slot.cost = entry.spec.slot_cost;
   slot.wanted = want.lacks_hot() ? Level::kHot : Level::kWarm;
-  slot.asked = behind(entry, now) ? Level::kWarm : slot.wanted;
+  slot.asked = behind(entry, now) && !entry.spec.alone ? Level::kWarm : slot.wanted;
   // What is not measured any more is believed less and less, until a hot one is made again.
   if (slot.stands_in()) *entry.hot_took -= *entry.hot_took / kForgetShare;
   slot.since = now;
@@ -270,11 +270,15 @@ void Pool::make_slot(const Want& want, Nest& nest, Instant now, std::vector<Acti
   slots_.emplace(slot.id, std::move(slot));
 }
 
+Bytes Pool::nest_cost(const ClassEntry& entry) const {
+  return entry.spec.alone ? Bytes{0} : config_.nest_cost[preload_index(entry.spec.preload)];
+}
+
 Pool::Served Pool::start_nest(const ClassEntry& entry, Instant now, std::vector<Action>& actions) {
   const LineId line = entry.line();
   if (lines_.at(line).waiting(now) || !could_fit(entry, now)) return Served::kWaits;
   Nest nest;
-  nest.cost = config_.nest_cost[preload_index(line.preload)];
+  nest.cost = nest_cost(entry);
   nest.reserved = entry.spec.slot_cost;
   const std::uint64_t needed = committed().count + nest.cost.count + nest.reserved.count;
   if (needed > config_.memory_budget.count || nests_.size() >= config_.nests_max) return Served::kNoRoom;
@@ -294,7 +298,7 @@ Pool::Room Pool::room_for(const ClassEntry& entry, Instant now) const {
   // A nest is not started where no slot would be left for one of the others. One that is there already
   // shares what there is.
   const bool starts = serving_nest(line) == nullptr;
-  room.needed.count = config_.nest_cost[preload_index(line.preload)].count + entry.spec.slot_cost.count;
+  room.needed.count = nest_cost(entry).count + entry.spec.slot_cost.count;
   for (const auto& [id, nest] : nests_) {
     if (nest.state == NestState::kDraining || nest.line == line || !line_recent(nest.line, now)) continue;
     room.held.count += nest.cost.count + (starts ? nest.reserved.count : 0);

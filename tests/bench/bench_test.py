@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from e2e.conftest import SLOW, Casemate, Ended, wait_for
 
-MEASURES = ["hot_print", "pandas_job", "cold_run", "sustained", "memory_hot_slot", "live_1000"]
+MEASURES = ["hot_print", "pandas_job", "cold_run", "sustained", "memory_hot_slot", "live_1000", "hot_gvisor"]
 PEERS = ["python3", "bwrap", "runc", "runsc"]
-UNITS = {"hot_print": "ms", "pandas_job": "ms", "cold_run": "ms", "sustained": "runs/s", "memory_hot_slot": "MiB"}
+UNITS = {"hot_print": "ms", "pandas_job": "ms", "cold_run": "ms", "sustained": "runs/s", "memory_hot_slot": "MiB", "hot_gvisor": "ms"}
 SHORT = ("--measures", "cold_run", "--samples", "3")
 
 
@@ -34,7 +34,8 @@ def check_row(row: dict[str, Any]) -> None:
     ratio = ours["p50"] / theirs["p50"] if more_is_better else theirs["p50"] / ours["p50"]
     assert row["ratio"] == pytest.approx(ratio, rel=0.01), row
     assert row["n"] >= 1
-    assert row["isolation"]["ours"].startswith("jail") and row["isolation"]["theirs"]
+    rung = "gvisor" if row["measure"] == "hot_gvisor" else "jail"
+    assert row["isolation"]["ours"].startswith(rung + ": ") and row["isolation"]["theirs"]
     if row["measure"] in ("hot_print", "pandas_job", "sustained"):
         # A run that touches no page for the first time is what a rehearsal is for.
         assert type(row["ours_faults"]) in (int, float), row

@@ -181,6 +181,15 @@ def test_bench_measures_cold_runs_of_this_user(user: User, before_user: remains.
     assert remains.left(before_user, remains.look(user.binaries, user.runtimes)) == {}
 
 
+@pytest.mark.skipif(shutil.which("runsc") is None, reason="needs runsc")
+def test_his_untrusted_code_has_a_kernel_of_its_own(user: User, before_user: remains.Picture) -> None:
+    ended = user.run("--json", "-c", "import os; print(os.uname().release)", command=("run",))
+    outcome = json.loads(ended.stdout)
+    assert (outcome["status"], outcome["isolation"]) == ("ok", "gvisor"), (outcome, ended.stderr)
+    assert outcome["stdout"]["text"] == "4.4.0\n" and outcome["teardown"]["verdict"] == "destroyed"
+    assert remains.left(before_user, remains.look(user.binaries, user.runtimes)) == {}
+
+
 @pytest.mark.parametrize("start", ["cold", "hot"])
 def test_the_records_of_his_boxes_are_in_his_home(user: User, start: str) -> None:
     """His boxes have one wall less, which is waived and not just off; and ids of his range."""

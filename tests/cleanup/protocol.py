@@ -19,6 +19,7 @@ _SCALARS: dict[str, Any] = {
     "std::int32_t": ctypes.c_int32, "std::uint32_t": ctypes.c_uint32,
     "std::uint64_t": ctypes.c_uint64,
     "EndCause": ctypes.c_uint32,
+    "Rung": ctypes.c_uint32,
     "WardenType": ctypes.c_uint32,
 }
 _MEMBER = re.compile(
@@ -27,7 +28,7 @@ _MEMBER = re.compile(
 
 
 def _header() -> str:
-    return "".join((ROOT / "src" / "frame" / name).read_text() for name in ("message.h", "warden.h"))
+    return "".join((ROOT / "src" / "frame" / name).read_text() for name in ("message.h", "warden.h", "nest.h"))
 
 
 @cache

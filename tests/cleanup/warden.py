@@ -91,6 +91,10 @@ class Warden:
         assert name in wanted, f"{name} came where {wanted} should: {protocol.shown(value)}"
         return value
 
+    def answers(self) -> bool:
+        """Whether it has said something that was not received."""
+        return bool(select.select([self.socket], [], [], 0)[0])
+
     def receive_end(self) -> Any:
         """The end of a box that may or may not have been started."""
         message = self.receive("BoxStarted", "BoxEnded")

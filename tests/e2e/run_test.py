@@ -82,14 +82,14 @@ def test_processes_beyond_the_limit_are_refused_and_counted(casemate: Casemate) 
 
 
 def test_a_floor_that_cannot_be_reached_is_refused(casemate: Casemate) -> None:
-    ended = casemate.run("--trust", "untrusted", "-c", "print(1)")
+    ended = casemate.run("--trust", "hostile", "-c", "print(1)")
     assert ended.exit_code == 3
     assert ended.outcome["reason"]["code"] == "isolation_unavailable"
     assert ended.outcome["stdout"]["text"] == ""
 
 
 def test_below_the_floor_is_named_in_the_outcome(casemate: Casemate) -> None:
-    outcome = casemate.run("--trust", "untrusted", "--allow-below-floor", "-c", "print(1)").outcome
+    outcome = casemate.run("--isolation", "jail", "--trust", "untrusted", "--allow-below-floor", "-c", "print(1)").outcome
     assert outcome["status"] == "ok"
     assert outcome["below_floor"] is True
     assert "floor" in outcome["report"]

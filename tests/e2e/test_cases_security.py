@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -156,9 +157,15 @@ def test_B123_a_misspelt_setting_is_an_error(casemate: Casemate, option: str) ->
     assert ended.stdout == b"" and "ran" not in ended.stderr
 
 
-def test_B124_without_any_option_nothing_runs_and_nothing_is_open(casemate: Casemate) -> None:
-    ended = casemate.call("run", "-c", "print('ran')")
-    assert ended.exit_code == 3 and ended.stdout == b""
+def test_B124_without_any_option_a_run_has_a_kernel_of_its_own_and_nothing_is_open(casemate: Casemate) -> None:
+    code = "import os, socket\nprint(os.environ.get('HOME'), os.listdir('/work'))\nsocket.create_connection(('192.0.2.1', 80), 3)"
+    ended = casemate.call("run", "--json", "-c", code)
+    if shutil.which("runsc") is None:
+        assert ended.exit_code == 3 and ended.outcome["stdout"]["text"] == ""
+        return
+    assert ended.outcome["isolation"] == "gvisor" and "below_floor" not in ended.outcome
+    assert ended.outcome["stdout"]["text"] == "/vol/home ['out']\n"
+    assert ended.outcome["exception"]["type"] == "OSError"
 
 
 def test_B125_no_tool_is_granted_unless_it_is_named(casemate: Casemate) -> None:

@@ -37,8 +37,8 @@ ENDINGS: dict[str, tuple[str, list[str], int, set[str]]] = {
     "exception": ("1/0", [], 1, {"exit_code", "exception"}),
     "signal": ("import os; os.abort()", [], 1, {"signal"}),
     "limit": ("import time; time.sleep(60)", ["--wall", "1s"], 5, {"limit"}),
-    "refused": ("print(1)", ["--trust", "untrusted"], 3, {"reason"}),
-    "below": ("print(1)", ["--trust", "untrusted", "--allow-below-floor"], 0, {"exit_code", "below_floor"}),
+    "refused": ("print(1)", ["--trust", "hostile"], 3, {"reason"}),
+    "below": ("print(1)", ["--trust", "untrusted", "--isolation", "jail", "--allow-below-floor"], 0, {"exit_code", "below_floor"}),
     "not needed": ("print(1)", ["--allow-below-floor"], 0, {"exit_code"}),
     "image": ("print(1)", ["--store", "{store}"], 4, {"reason"}),
 }
@@ -66,7 +66,8 @@ def test_json_is_one_document_with_the_documented_fields(casemate: Casemate, tmp
     assert outcome["teardown"] == {"verdict": "destroyed"}, "after the proof, or no box was made"
     assert outcome["program_sha256"] == hashlib.sha256(code.encode()).hexdigest()
     assert set(outcome["usage"]) == USAGE and TIMES <= set(outcome["timing"]) <= TIMES | {"start"}
-    assert outcome["isolation"] == "jail" and outcome["tenant"] == "local"
+    wanted = "microvm" if ending == "refused" else "jail"  # the rung that it would have needed
+    assert outcome["isolation"] == wanted and outcome["tenant"] == "local"
     assert outcome["volume"]["state"] == "fresh"
     if "reason" not in extra:
         assert outcome["timing"]["start"] == "cold"
@@ -78,7 +79,8 @@ def test_json_is_one_document_with_the_documented_fields(casemate: Casemate, tmp
 
 @pytest.mark.parametrize("trust", [None, "untrusted", "hostile"])
 def test_the_floor_is_told_with_both_ways_out(casemate: Casemate, trust: str | None) -> None:
-    ended = casemate.call("run", *(["--trust", trust] if trust else []), "-c", "print('ran')")
+    weaker = ["--isolation", "jail", *(["--trust", trust] if trust else [])]
+    ended = casemate.call("run", *weaker, "-c", "print('ran')")
     assert ended.exit_code == 3 and ended.stdout == b"" and ended.stderr.count("\n") == 1
     for part in (
         "isolation_unavailable",
@@ -87,7 +89,7 @@ def test_the_floor_is_told_with_both_ways_out(casemate: Casemate, trust: str | N
         "microvm" if trust == "hostile" else "gvisor",
     ):
         assert part in ended.stderr
-    quiet = casemate.call("run", "--quiet", "-c", "print('ran')")
+    quiet = casemate.call("run", "--quiet", *weaker, "-c", "print('ran')")
     assert quiet.exit_code == 3 and "--trust trusted" in quiet.stderr, "even --quiet says that nothing ran"
 
 

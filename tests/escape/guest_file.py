@@ -44,6 +44,8 @@ PAIRS = HERE / "pairs"
 SLOW = float(os.environ.get("CASEMATE_TEST_SLOW", "1"))
 # How boxes are started: "hot" sends every guest into a slot.
 START = os.environ.get("CASEMATE_TEST_START", "")
+# On which rung: "gvisor"; empty is the jail.
+ISOLATION = os.environ.get("CASEMATE_TEST_ISOLATION", "")
 _CAPABILITIES = {"CAP_SYS_RESOURCE": 24}
 _REQUIRED = ("guest", "source", "attacks", "walls", "observer", "oracle", "status")
 _FIELDS = (*_REQUIRED, "also", "open", "unprivileged", "credit", "options", "needs", "first", "note")

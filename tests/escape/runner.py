@@ -58,6 +58,7 @@ class Seen:
     seconds: float
     leaks: list[str]
     start: str | None  # hot, cold; None when no box was started
+    isolation: str | None
     text: str
 
     @property

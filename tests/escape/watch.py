@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import observers
-from guest_file import GUESTS, PAIRS, SLOW, START, Guest, read_guest
+from guest_file import GUESTS, ISOLATION, PAIRS, SLOW, START, Guest, read_guest
 from who import WHO
 
 _RUN_SECONDS = 20.0 * SLOW
@@ -166,6 +166,7 @@ class Watch:
             "seconds": round(run.seconds, 3),
             "leaks": leaks,
             "start": (run.outcome.get("timing") or {}).get("start"),
+            "isolation": run.outcome.get("isolation"),
             "text": run.text[:20000],
         }
 
@@ -181,11 +182,15 @@ class Watch:
         command += ["--json", "--trust", "trusted"]
         given = [*what.options, *observer.options]
         options = _LIMITS | dict(zip(given[::2], given[1::2], strict=True))
+        if ISOLATION:  # whose kernel has its memory from the box: without more the guest would not begin
+            options["--memory"] = f"{int(options['--memory'].removesuffix('MiB')) + 64}MiB"
         command += [word for pair in options.items() for word in pair]
         if off:
             command += ["--test-walls-off", str(off)]
         if START:
             command += ["--start", START]
+        if ISOLATION:
+            command += ["--isolation", ISOLATION]
         command += ["--out", f"/tmp/out{self._runs}", "--file", "/escape/attack.py"]
         arguments = {"patience": f"{3 * SLOW:.0f}"} | observer.arguments
         return [*command, "--", *(f"{name}={value}" for name, value in arguments.items())]

@@ -47,6 +47,7 @@ constexpr Measure kMeasures[] = {
     {"sustained", measure_sustained, true},
     {"memory_hot_slot", measure_memory_hot_slot, false},
     {"live_1000", measure_live_1000, false},
+    {"hot_gvisor", measure_hot_gvisor, true},
 };
 
 struct Options {
@@ -72,7 +73,7 @@ Command command_of(Options& options) {
       {},
       {{"--quick", nullptr, "fewer and shorter: within a minute", &options.quick},
        {"--measures", "A,B",
-        "only these: hot_print, pandas_job, cold_run, sustained, memory_hot_slot, live_1000",
+        "only these: hot_print, pandas_job, cold_run, sustained, memory_hot_slot, live_1000, hot_gvisor",
         &options.measures},
        {"--peers", "A,B", "only these: python3, bwrap, runc, runsc", &options.peers},
        {"--samples", "N", "turns of each measure at most (200)", &options.samples},

@@ -1,4 +1,4 @@
-// hot_print, pandas_job and cold_run: the time of one run.
+// hot_print, hot_gvisor, pandas_job and cold_run: the time of one run.
 #include <unistd.h>
 
 #include "bench/hot_slots.h"
@@ -39,10 +39,13 @@ Result<void> add_rows(const Place& place, const Turns& turns, const Arm& ours, c
   return {};
 }
 
-Result<void> measure_hot(const Place& place, const Turns& turns, const Program& program) {
+Result<void> measure_hot(const Place& place, const Turns& turns, const Program& program,
+                         engine::Isolation rung = engine::Isolation::kJail) {
   HotSlots slots = TRY(HotSlots::start(place, kHot));
-  const engine::Request request = request_of(program);
-  const Arm ours{"casemate", kJail, [&]() -> Result<Sample> {
+  engine::Request request = request_of(program);
+  request.isolation = rung;
+  const char* isolation = rung == engine::Isolation::kJail ? kJail : kGvisor;
+  const Arm ours{"casemate", isolation, [&]() -> Result<Sample> {
                    const HotSlots::Ran ran = TRY(slots.run(request, program, HotSlots::Wanted::kHot));
                    // All of them, so that nothing is in the making while a peer has its turn.
                    TRY(slots.ready(request, kHot, Deadline::in(kPrepareTime)));
@@ -56,6 +59,15 @@ Result<void> measure_hot(const Place& place, const Turns& turns, const Program& 
 
 Result<void> measure_hot_print(const Place& place) {
   return measure_hot(place, turns_of(place, "hot_print", milliseconds{1000}), kPrint);
+}
+
+Result<void> measure_hot_gvisor(const Place& place) {
+  if (const std::string& why = place.parts.rungs.no_gvisor; !why.empty()) {
+    place.report->skipped.push_back({"hot_gvisor", "", why});
+    return {};
+  }
+  return measure_hot(place, turns_of(place, "hot_gvisor", milliseconds{1000}), kPrint,
+                     engine::Isolation::kGvisor);
 }
 
 Result<void> measure_pandas_job(const Place& place) {

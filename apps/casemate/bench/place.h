@@ -26,6 +26,9 @@ inline constexpr const char* kJail =
     "jail: namespaces: user, mount, pid, network, IPC, UTS, cgroup; read-only image; a user of its own; no "
     "capabilities; Landlock; system-call filter; limits of memory, processes, CPU, disk, time, output";
 
+inline constexpr const char* kGvisor =
+    "gvisor: a kernel of its own in user space (runsc, ptrace), in a jail without Landlock";
+
 struct Place {
   engine::Paths parts;
   engine::Image image;
@@ -41,6 +44,7 @@ struct Place {
 // Each adds its rows, and what it had to leave out.
 // Errors: internal (a sample was not right), unavailable, system.
 Result<void> measure_hot_print(const Place& place);
+Result<void> measure_hot_gvisor(const Place& place);
 Result<void> measure_pandas_job(const Place& place);
 Result<void> measure_cold_run(const Place& place);
 Result<void> measure_sustained(const Place& place);

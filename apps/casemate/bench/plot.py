@@ -16,6 +16,7 @@ TITLES = {
     "hot_print": "print(1), in a hot slot",
     "pandas_job": "import pandas, group, print, in a hot slot",
     "cold_run": "print(1), a whole cold casemate run",
+    "hot_gvisor": "print(1), in a hot slot with a kernel of its own",
     "sustained": "print(1), runs per second on all cores, everything charged",
     "memory_hot_slot": "memory of one more that waits",
 }
@@ -48,7 +49,9 @@ def title_of(row: Row) -> str:
 
 def our_name(row: Row) -> str:
     """Our arm, with how many slots wait where that is what differs from the other."""
-    return f"casemate, {row['live']} waiting" if row["peer"] == "none_live" else "casemate, jailed"
+    if row["peer"] == "none_live":
+        return f"casemate, {row['live']} waiting"
+    return "casemate, in gVisor" if row["measure"] == "hot_gvisor" else "casemate, jailed"
 
 
 def draw(axes: Axes, rows: list[Row]) -> None:

@@ -21,11 +21,15 @@ PROGRAM = 1
 FILE = 2
 FILE_DATA = 3
 START = 4
+AGAIN = 5
 ORDER = 16
 RESULT = 17
 ARTIFACT = 18
 EXCEPTION = 19
 DONE = 20
+ENDED = 21  # of casemate-init
+PARKED = 22  # of a slot that is alone in its kernel
+PARK_ROUNDS = 16
 
 # Tag.
 TAG_BYTES = 1
@@ -52,6 +56,7 @@ TAG_FRAME_SOURCE = 42
 TAG_HINT = 43
 TAG_RENDERED = 44
 TAG_EXIT_CODE = 45
+TAG_WAIT_STATUS = 46
 
 # The bounds of src/base/limits.h that this side keeps.
 FRAME_PAYLOAD_MAX = 1 << 20

@@ -14,29 +14,14 @@ must differ between them is made anew in the slot: see _reseed.
 import gc
 import os
 import sys
-from io import IOBase
 
 import _casemate_slot
 
-from casemate import _ending, _rehearsal, _reseed, _slot
+from casemate import _preload, _rehearsal, _reseed, _slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable
-
-# What programs import often and what costs little to have: some 30 ms and 2 MiB in all. Each page
-# counts at every fork, which is why asyncio (11 ms alone), logging and their like are not here.
-_BARE = (
-    "_strptime base64 bisect calendar collections collections.abc contextlib copy csv dataclasses datetime"
-    " decimal enum fractions functools glob hashlib heapq inspect io itertools json math numbers operator os"
-    " pathlib pickle pprint random re secrets shutil statistics string struct tempfile textwrap time"
-    " traceback types typing unicodedata urllib.parse uuid zlib"
-).split()
-_NUMPY = ["numpy", "numpy.random", "numpy.linalg"]
-SETS = {"bare": _BARE, "numpy": _BARE + _NUMPY, "pandas": _BARE + _NUMPY + ["pandas"]}
-# What the runner loads when a program ends otherwise than by reaching its end.
-_OWN = ("_artifacts", "_hints", "_report", "_result")
-
 
 def main(preload: str, link: int) -> "Callable[[], None]":
     """Imports the set `preload`, serves, and returns in a slot what it does there.
@@ -44,7 +29,7 @@ def main(preload: str, link: int) -> "Callable[[], None]":
     Ends the process, with 1 when the set cannot be imported and the warden was told why.
     """
     try:
-        _load(preload)
+        _preload.load(preload)
         _rehearsal.warm_up()
         _settle()
     except BaseException as error:
@@ -81,21 +66,6 @@ def _prepare_slot(descriptor: int, rehearse: bool) -> "Callable[[], None]":
     return _slot.Slot(descriptor, _slot.ROOT, park, leave).live
 
 
-def _load(preload: str) -> None:
-    _slot.note_start()
-    for name in SETS[preload]:
-        __import__(name)
-    if preload == "pandas":
-        from casemate import _preload_figures
-
-        _preload_figures.load()
-    for name in _OWN:
-        __import__("casemate." + name)
-    _empty_buffers()
-    _slot.note_preloaded()
-    _ending.note_preloaded()
-
-
 def _settle() -> None:
     """Leaves one thread, and a heap that slots do not write to for want of knowing better."""
     if len(os.listdir("/proc/self/task")) > 1:
@@ -112,17 +82,3 @@ def _settle() -> None:
     gc.collect()
     # Out of the collector's sight, which writes to all that it sees.
     gc.freeze()
-
-
-def _empty_buffers() -> None:
-    """Writes what imports have printed to where descriptors 1 and 2 lead here, which is nowhere.
-
-    In a slot they are a run's output, and what a buffer still holds would be flushed into it. Before
-    anything is frozen, or the collector does not know of all. Buffers of the C library: see ready().
-    """
-    for held in gc.get_objects():
-        if issubclass(type(held), IOBase):
-            try:
-                held.flush()
-            except Exception:
-                pass  # It is closed, or nobody writes to it.

@@ -1,0 +1,90 @@
+// casemate-init: process 1 of a guest that has a kernel of its own. Starts the program, reaps what is left
+// without a parent, and when the program has ended ends everything else and tells the engine how it ended:
+// the kernel outside cannot know, and an exit code alone could not tell a signal.
+//
+//     casemate-init PROGRAM ARGUMENT...
+//
+// Descriptor 0 is the control socket; the program finds it as 3, and its input as 0.
+#include "init/init.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+
+#include "frame/guest.h"
+
+namespace {
+
+using casemate::frame::GuestType;
+using casemate::frame::Tag;
+
+constexpr int kControl = 3;
+constexpr int kExitFailed = 125;
+constexpr int kExitSignalled = 128;
+
+[[noreturn]] void run_program(char** arguments) {
+  (void)::setsid();
+  sigset_t none;
+  (void)::sigemptyset(&none);
+  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+  (void)::execv(arguments[0], arguments);
+  ::_exit(kExitFailed);
+}
+
+// A frame with one number: see frame/frame.h.
+void tell_end(int control, int status) {
+  std::array<char, 24> frame{};
+  const auto put = [&](std::size_t at, std::uint32_t value) {
+    std::memcpy(frame.data() + at, &value, sizeof(value));
+  };
+  put(0, 16);
+  put(4, static_cast<std::uint32_t>(GuestType::kEnded));
+  put(8, static_cast<std::uint32_t>(Tag::kWaitStatus));
+  put(12, 8);
+  put(16, static_cast<std::uint32_t>(status));
+  std::size_t sent = 0;
+  while (sent < frame.size()) {
+    const ssize_t put_now = ::send(control, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
+    if (put_now < 0 && errno != EINTR) return;
+    if (put_now > 0) sent += static_cast<std::size_t>(put_now);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return kExitFailed;
+  // Before a child can be lost: nothing but SIGKILL and SIGSTOP reaches process 1 without a handler.
+  sigset_t all;
+  (void)::sigfillset(&all);
+  (void)::sigprocmask(SIG_SETMASK, &all, nullptr);
+  const int kept = ::fcntl(0, F_DUPFD_CLOEXEC, kControl + 1);  // our own, which the program does not have
+  if (kept < 0 || ::dup2(0, kControl) < 0) return kExitFailed;
+  (void)::close(0);
+  if (::open(casemate::guest::kInput, O_RDONLY) != 0 && ::open("/dev/null", O_RDONLY) != 0)
+    return kExitFailed;
+  (void)::unlink(casemate::guest::kInput);
+  const pid_t program = ::fork();
+  if (program < 0) return kExitFailed;
+  if (program == 0) run_program(argv + 1);
+  (void)::close(kControl);
+  int status = 0;
+  for (;;) {
+    int ended = 0;
+    const pid_t reaped = ::waitpid(-1, &ended, 0);
+    if (reaped < 0 && errno != EINTR) return kExitFailed;
+    if (reaped != program) continue;
+    status = ended;
+    break;
+  }
+  // Nothing is waited for: what is left ends with this process, which is the whole kernel's.
+  tell_end(kept, status);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitSignalled + WTERMSIG(status);
+}

@@ -1,0 +1,59 @@
+"""A slot that no zygote forks: imports a preload set itself, rehearses, and waits for its program.
+
+    /usr/bin/python3 -I -B -X faulthandler -c "import sys; sys.path.insert(0, '/usr/lib/casemate/python');
+                                               from casemate import _alone; _alone.main('bare')()"
+
+For guests with a kernel of their own, into which nothing can be forked from outside. Nobody but this
+process can know when it waits, so it says so itself: PARKED, on the control socket.
+"""
+
+import gc
+import os
+import sys
+
+from casemate import _preload, _rehearsal, _reseed, _slot, _wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+
+def main(preload: str, descriptor: int = 3) -> "Callable[[], None]":
+    """Prepares all that can be prepared. What it returns waits for the program and runs it, and is called
+    by -c itself, so that a program has the frames of a cold run beneath it.
+
+    Ends the process with 1 when the set cannot be imported; the reason is the last line of stderr.
+    """
+    try:
+        _preload.load(preload)
+        _rehearsal.warm_up()
+        if "matplotlib" in sys.modules:
+            sys.modules["casemate._figures"].offer_font_lists()
+        _rehearsal.rehearse(_slot.ROOT)
+        gc.freeze()
+    except BaseException as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        os.write(2, f"\npreload {preload}: {text}"[:500].encode("utf-8", "replace"))
+        os._exit(1)
+    _reseed.reseed(drawn_from=True)
+    del sys.modules["_casemate_slot"]
+
+    def park() -> None:
+        # Answered by the engine, so that being woken by it is rehearsed too: gVisor's kernel makes what it
+        # traces this process with anew for each of its own threads that comes to run it.
+        channel, again = _wire.Channel(descriptor), (0, _wire.AGAIN)
+        for left in reversed(range(_wire.PARK_ROUNDS)):
+            if not channel.send(_wire.PARKED, b""):
+                os._exit(1)
+            answer = os.read(descriptor, 8) if left else b""
+            if left and (int.from_bytes(answer[:4], "little"), int.from_bytes(answer[4:], "little")) != again:
+                os._exit(1)
+
+    def leave(code: int) -> None:
+        # As in a forked slot: the answer is on its way, and the engine ends this box when it has it.
+        try:
+            os.read(descriptor, 1)
+        finally:
+            os._exit(code)
+
+    return _slot.Slot(descriptor, _slot.ROOT, park, leave).live

@@ -1,0 +1,93 @@
+#include "engine/rung.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/check.h"
+
+namespace casemate::engine {
+namespace {
+
+using frame::Rung;
+
+// In order of strength; the last has no box yet.
+enum class Strength { kJail, kGvisor, kMicrovm };
+
+Strength floor_of(Trust trust) {
+  switch (trust) {
+    case Trust::kTrusted: return Strength::kJail;
+    case Trust::kUntrusted: return Strength::kGvisor;
+    case Trust::kHostile: return Strength::kMicrovm;
+  }
+  return Strength::kMicrovm;
+}
+
+std::optional<Strength> asked_of(Isolation isolation) {
+  switch (isolation) {
+    case Isolation::kAuto: return std::nullopt;
+    case Isolation::kJail: return Strength::kJail;
+    case Isolation::kGvisor: return Strength::kGvisor;
+    case Isolation::kMicrovm: return Strength::kMicrovm;
+  }
+  return Strength::kMicrovm;
+}
+
+const char* name_of(Strength strength) {
+  constexpr std::array kNames = {"jail", "gvisor", "microvm"};
+  return kNames.at(static_cast<std::size_t>(strength));
+}
+
+// Why it is not there; empty when it is.
+std::string missing(Strength strength, const Request& request, const Rungs& rungs) {
+  switch (strength) {
+    case Strength::kJail: return "";
+    case Strength::kGvisor:
+      if (!rungs.no_gvisor.empty() || !request.weakenings.no_cgroup) return rungs.no_gvisor;
+      return "control groups alone bound its runtime's memory, which `--weaken no-cgroup` does without";
+    case Strength::kMicrovm: return rungs.no_microvm;
+  }
+  return "";
+}
+
+RungChoice choice(Strength strength, Strength floor) {
+  CHECK(strength != Strength::kMicrovm);  // there is no box of it yet
+  return {strength == Strength::kGvisor ? Rung::kGvisor : Rung::kJail, strength < floor};
+}
+
+tl::unexpected<Error> below(const Request& request, Strength floor, const std::string& why) {
+  return fail(ErrorCode::kDenied,
+              std::string("a request is ") + trust_name(request.trust) +
+                  (request.trust == Trust::kUntrusted ? " unless it says otherwise, which" : ", which") +
+                  " needs the rung '" + name_of(floor) + "' or a stronger one, and " + why +
+                  ". For code that you would review yourself say --trust trusted; to run this code below its "
+                  "floor all the same say --allow-below-floor, which the outcome will show");
+}
+
+}  // namespace
+
+Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
+  const Strength floor = floor_of(request.trust);
+  const bool below_accepted = request.weakenings.below_floor;
+  if (const auto asked = asked_of(request.isolation)) {
+    if (const std::string why = missing(*asked, request, rungs); !why.empty())
+      return fail(ErrorCode::kDenied, std::string("the rung '") + name_of(*asked) + "' is not there: " + why);
+    if (*asked < floor && !below_accepted)
+      return below(request, floor, std::string("'") + name_of(*asked) + "' is weaker");
+    return choice(*asked, floor);
+  }
+  for (const Strength rung : {Strength::kJail, Strength::kGvisor, Strength::kMicrovm}) {
+    if (rung >= floor && missing(rung, request, rungs).empty()) return choice(rung, floor);
+  }
+  if (!below_accepted) return below(request, floor, "it is not there: " + missing(floor, request, rungs));
+  return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail,
+                floor);
+}
+
+const char* rung_name(Rung rung) { return rung == Rung::kGvisor ? "gvisor" : "jail"; }
+
+const char* wanted_rung(const Request& request) {
+  return name_of(asked_of(request.isolation).value_or(floor_of(request.trust)));
+}
+
+}  // namespace casemate::engine

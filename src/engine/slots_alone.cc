@@ -1,0 +1,74 @@
+// Slots whose guests are forked from nothing: each prepares itself, and says so to the engine.
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+
+#include "engine/slots.h"
+#include "frame/guest.h"
+
+namespace casemate::engine {
+
+// A guest that prepares itself runs nobody's program yet and says one thing: that it waits. True when it has
+// said it for the last time. What its imports have printed is nobody's output.
+Result<bool> Slots::hear_guest(std::uint64_t box, Made& made) {
+  using Header = std::array<std::uint32_t, 2>;  // length, type: frame/frame.h
+  constexpr Header kParked = {0, static_cast<std::uint32_t>(frame::GuestType::kParked)};
+  constexpr Header kAgain = {0, static_cast<std::uint32_t>(frame::GuestType::kAgain)};
+  std::array<char, 4096> buffer{};
+  const std::size_t got = TRY(sys::read_some(made.control, buffer));
+  Header said{};
+  std::memcpy(said.data(), buffer.data(), sizeof(said));
+  if (got != sizeof(said) || said != kParked)
+    return fail(ErrorCode::kInvalid, got == 0 ? why_it_ended(made) : "its guest said what it may not");
+  if (--made.rounds > 0) {
+    if (::send(made.control.get(), kAgain.data(), sizeof(kAgain), MSG_NOSIGNAL) != sizeof(kAgain))
+      return fail_errno("answer a guest");
+    return false;
+  }
+  for (const sys::Fd* pipe : {&made.out, &made.err}) {
+    for (;;) {
+      const auto printed = sys::read_some(*pipe, buffer);
+      if (!printed || *printed == 0) break;
+    }
+  }
+  TRY(warden_->park_box(box));
+  return true;
+}
+
+// False when it was not listened to any more.
+bool Slots::stop_hearing(std::uint64_t box, const Made& made) {
+  if (preparing_.erase(box) == 0) return false;
+  (void)::epoll_ctl(guests_.get(), EPOLL_CTL_DEL, made.control.get(), nullptr);
+  return true;
+}
+
+void Slots::read_guests(Instant now) {
+  if (preparing_.empty()) return;
+  std::array<epoll_event, 16> events{};
+  const int count = ::epoll_wait(guests_.get(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t box = events.at(static_cast<std::size_t>(i)).data.u64;
+    Made& made = slots_.at(box);
+    const auto waits = hear_guest(box, made);
+    if (!waits || *waits) (void)stop_hearing(box, made);
+    if (!waits) (void)pool_.slot_failed(made.slot, waits.error().message, now);
+  }
+}
+
+// The last line that a guest printed which ended before it waited: its own word on why.
+std::string Slots::why_it_ended(Made& made) const {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const auto got = sys::read_some(made.err, buffer);
+    if (!got || *got == 0) break;
+    text.append(buffer.data(), *got);
+  }
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  text.erase(0, text.rfind('\n') + 1);
+  return text.empty() ? "its guest ended before it waited" : text;
+}
+
+}  // namespace casemate::engine

@@ -1,0 +1,18 @@
+// Bytes in memory that nobody can change any more, as a descriptor.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sys/fd.h"
+
+namespace casemate::sys {
+
+// Open for reading; the file is a regular one of mode 0777 that can be executed, its name is for /proc alone.
+// Errors: system.
+Result<Fd> sealed_bytes(const char* name, std::string_view bytes);
+// Likewise, of what a file holds from its beginning to its end.
+Result<Fd> sealed_copy(const char* name, const std::string& path);
+
+}  // namespace casemate::sys
