@@ -56,6 +56,7 @@ def check_on_rung(guest: Guest, seen: Seen) -> None:
         made, granted = (int(number) for number in re.findall(r"\d+", told) or (0, 0))
         told = "" if made <= granted * 3 / 2 else told
     assert not told or guest.observer == "own_word", f"{guest.name} got out: {told}\n{seen.text}"
+    assert "guest has begun" in seen.text, f"{guest.name} did not begin: {seen.text}"
     assert seen.isolation == ISOLATION and seen.status in ("ok", "error", "limit"), seen.text
     assert seen.teardown == "destroyed", seen.text
     assert not seen.leaks, f"{guest.name} left {seen.leaks}"
