@@ -319,9 +319,6 @@ int run_again_and_again(const engine::Request& request, const Options& options, 
 int run_request(const engine::Request& request, const Options& options, int repeat) {
   RunOutput output({options.json, options.quiet, options.record});
   RecordStore store(options.records);
-  auto products = open_products(options, 1);
-  if (!products) return usage_error(products.error());
-
   const auto parts = find_parts(kWardenName);
   const auto unavailable = [&](outcome::Reason reason, const Error& error) {
     const engine::Rungs rungs = parts ? parts->rungs : engine::Rungs{};
@@ -330,6 +327,8 @@ int run_request(const engine::Request& request, const Options& options, int repe
   if (!parts) return unavailable(outcome::Reason::kSandboxUnavailable, parts.error());
   if (const auto rung = engine::choose_rung(request, parts->rungs); !rung)
     return unavailable(outcome::Reason::kIsolationUnavailable, rung.error());
+  auto products = open_products(options, 1);
+  if (!products) return usage_error(products.error());
   auto engine = engine::Engine::start(*parts, request.weakenings);
   if (!engine) return unavailable(outcome::Reason::kSandboxUnavailable, engine.error());
   const auto image = ensure_image(options.image, options.store);

@@ -8,6 +8,7 @@
 #include "init/init.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,13 +29,16 @@ using casemate::frame::Tag;
 constexpr int kControl = 3;
 constexpr int kExitFailed = 125;
 constexpr int kExitSignalled = 128;
+constexpr int kTellMs = 2000;
 
-[[noreturn]] void run_program(char** arguments) {
+// `failed` closes with the execution; one that fails writes to it.
+[[noreturn]] void run_program(char** arguments, int failed) {
   (void)::setsid();
   sigset_t none;
   (void)::sigemptyset(&none);
   (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
   (void)::execv(arguments[0], arguments);
+  (void)!::write(failed, "x", 1);
   ::_exit(kExitFailed);
 }
 
@@ -52,7 +56,12 @@ void tell_end(int control, int status) {
   std::size_t sent = 0;
   while (sent < frame.size()) {
     const ssize_t put_now = ::send(control, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
-    if (put_now < 0 && errno != EINTR) return;
+    if (put_now < 0 && errno == EAGAIN) {  // the program made the socket so; the engine reads
+      pollfd item{control, POLLOUT, 0};
+      if (::poll(&item, 1, kTellMs) <= 0) return;
+    } else if (put_now < 0 && errno != EINTR) {
+      return;
+    }
     if (put_now > 0) sent += static_cast<std::size_t>(put_now);
   }
 }
@@ -71,10 +80,16 @@ int main(int argc, char** argv) {
   if (::open(casemate::guest::kInput, O_RDONLY) != 0 && ::open("/dev/null", O_RDONLY) != 0)
     return kExitFailed;
   (void)::unlink(casemate::guest::kInput);
+  int started[2] = {-1, -1};
+  if (::pipe2(started, O_CLOEXEC) < 0) return kExitFailed;
   const pid_t program = ::fork();
   if (program < 0) return kExitFailed;
-  if (program == 0) run_program(argv + 1);
+  if (program == 0) run_program(argv + 1, started[1]);
   (void)::close(kControl);
+  (void)::close(started[1]);
+  char failed = 0;
+  if (::read(started[0], &failed, 1) != 0) return kExitFailed;  // no program: nothing is told of its end
+  (void)::close(started[0]);
   int status = 0;
   for (;;) {
     int ended = 0;

@@ -76,6 +76,7 @@ BoxRecord box_record(const pool::SlotRecord& record, BoxFacts facts, Instant at)
   made.slot = record.slot.value;
   made.nest = record.nest.value;
   made.image = std::move(facts.image);
+  made.isolation = std::move(facts.isolation);
   const bool never_ready = made.slot != 0 && record.level == pool::Level::kCold;
   made.level = never_ready ? "none" : pool::level_name(record.level);
   made.cold_reason = std::move(facts.cold_reason);

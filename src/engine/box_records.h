@@ -19,6 +19,7 @@ struct BoxFacts {
   std::string box;  // "box_…"
   std::string run;  // empty: none had it
   std::string image;
+  std::string isolation;  // its rung
   std::string volume;
   std::string cold_reason;
   std::optional<std::uint64_t> outside_id, setup_us, teardown_us;

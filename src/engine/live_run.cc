@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "engine/box_command.h"
+#include "outcome/runtime_end.h"
 #include "sys/sealed.h"
 
 namespace casemate::engine {
@@ -24,11 +25,6 @@ using outcome::Stream;
 // kernel of its own takes fifty times as long.
 constexpr microseconds kShort{1000};
 constexpr microseconds kShortOwnKernel{4000};
-// Exit codes of a stronger rung's runtime: of runsc when it could not make or keep its guest, of what starts
-// it when that failed (guest/gvisor/launcher.cc), and from which on it is a signal's number.
-constexpr int kRuntimeFailed = 128;
-constexpr int kLauncherFailed = 125;
-constexpr int kSignalled = 128;
 // After the wall limit the warden has to kill and reap; past this it is taken for lost.
 constexpr milliseconds kWardenGrace{30'000};
 
@@ -141,6 +137,7 @@ void LiveRun::take(box::WardenEvent event) {
     started_ = *started;
     started_at_ = now();
   } else if (ended != nullptr && ended->header.box == box_) {
+    if (answered_) return;  // the answer is given
     ended_ = *ended;
     // It knows of no start that it was not told of.
     if (in_slot_ && !told_) ended_->wall_us = run_us();
@@ -280,36 +277,12 @@ Result<void> LiveRun::watch() {
     if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));
   }
   drain();  // nobody is left who could write: what is in the pipes now is all that there will be
-  if (rung_ != frame::Rung::kJail) take_guest_end();
+  if (rung_ == frame::Rung::kJail) return {};
+  if (answered_)  // the program's own word came before its end
+    ended_->pids_peak = 0;
+  else
+    ended_ = outcome::end_of_guest(*ended_, report_.end(), deaf_, request_.limits.pids);
   return {};
-}
-
-// What the warden saw end was the runtime, whose exit code is that of the guest's process 1: the program's,
-// or 128 and its signal. Process 1 has also said which of the two, on a channel that the program can write to
-// as well: that is believed where it agrees, and decides nothing else.
-void LiveRun::take_guest_end() {
-  // Each of a guest's processes has some of the host's, which are counted outside.
-  ended_->pids_peak = 0;
-  if (answered_) return;  // the program's own word came before its end
-  if (ended_->cause != frame::EndCause::kProgram) {
-    ended_->has_status = 0;
-    return;
-  }
-  const auto& end = report_.end();
-  const bool exited = ended_->has_status != 0 && ended_->signal == 0;
-  const int code = static_cast<int>(ended_->exit_code);
-  const bool agrees = exited && end && code == (end->signal ? kSignalled + *end->signal : *end->exit_code);
-  if (agrees) {
-    ended_->exit_code = static_cast<std::uint32_t>(end->exit_code.value_or(0));
-    ended_->signal = static_cast<std::uint32_t>(end->signal.value_or(0));
-    return;
-  }
-  // The program said something else in the name of process 1, or has seen to it that nobody listens to that.
-  if (exited && (end || deaf_) && code != kRuntimeFailed && code != kLauncherFailed) return;
-  // Not a program's end: that of a runtime which was killed, or which could not make or keep its guest.
-  ended_->has_status = 0;
-  ended_->cause = ended_->pids_refused > 0 ? frame::EndCause::kPids : frame::EndCause::kLost;
-  if (ended_->cause == frame::EndCause::kPids) ended_->pids_peak = request_.limits.pids;
 }
 
 void LiveRun::drain() {

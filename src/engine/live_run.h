@@ -22,14 +22,13 @@ namespace casemate::engine {
 
 class LiveRun {
  public:
-  // What the warden says about other boxes and nests goes to `others`. Each read is into `chunk`, which has
-  // nothing in it between two calls.
   // What is not about this run: events of other boxes, and guests that prepare themselves meanwhile.
   struct Others {
     std::function<void(box::WardenEvent)> on_event;
     std::function<int()> guests;  // to be polled, -1: none
     std::function<void()> read_guests;
   };
+  // Each read is into `chunk`, which has nothing in it between two calls.
   LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
           const Hooks& hooks, Others others, std::span<char> chunk);
 
@@ -58,7 +57,6 @@ class LiveRun {
   Result<void> on_warden();
   void take(box::WardenEvent event);
   void finish_if_done();
-  void take_guest_end();
   Result<void> tell_warden();
   std::uint64_t run_us() const;
   int wait_for(std::span<pollfd> items, Deadline deadline) const;

@@ -187,6 +187,7 @@ void Engine::record_cold(const Run& live, Outcome& result, const Over& over) {
   BoxFacts facts{result.sandbox_id,
                  result.run_id,
                  result.image_digest,
+                 result.isolation,
                  result.volume.id,
                  slots_ ? cold_reason_ : "no slots are kept",
                  {},

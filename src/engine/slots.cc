@@ -83,7 +83,8 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
     trees.guest = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
     trees_.emplace(slot_class.image, std::move(trees));
   }
-  made_as_.try_emplace(slot_class.key, MadeAs{request.limits, slot_class.image, request.walls_off});
+  made_as_.try_emplace(slot_class.key,
+                       MadeAs{request.limits, slot_class.image, image.digest, request.walls_off});
   return slot_class;
 }
 
@@ -150,10 +151,11 @@ void Slots::close(Deadline deadline) {
 void Slots::keep_record(const Made& made, std::optional<std::uint64_t> teardown_us, Instant now) {
   const pool::SlotRecord* record = pool_.record(made.slot);
   if (record == nullptr) return;
-  BoxFacts facts{made.name, made.run, "", made.volume, "", made.outside_id, made.setup_us, teardown_us, {}};
+  BoxFacts facts{made.name,     made.run,    "", rung_name(made.rung), made.volume, "", made.outside_id,
+                 made.setup_us, teardown_us, {}};
   const auto entry = pool_.classes().find({record->class_key, record->preload});
   if (entry != pool_.classes().end()) {
-    facts.image = entry->second.spec.image;
+    facts.image = made_as_.at(record->class_key).digest;
     facts.waived = entry->second.spec.waived;
   }
   records_->add(box_record(*record, std::move(facts), now));
@@ -185,7 +187,9 @@ bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
   } else if (const auto* ended = std::get_if<frame::BoxEnded>(&event)) {
     made.minor_faults = ended->minor_faults;
     std::string why = frame::get_text(ended->text);
-    if (stop_hearing(box, made) && why.empty()) why = why_it_ended(made);
+    (void)stop_hearing(box, made);
+    if (made.rounds > 0 && made.rung != frame::Rung::kJail && why.empty())
+      why = why_it_ended(made, ended->cause);
     // One that was being made failed; one that was parked is over, and destroyed with proof as any other.
     if (!pool_.slot_failed(made.slot, why.empty() ? "it ended by itself" : why, now))
       (void)pool_.slot_ended(made.slot, now);
@@ -273,13 +277,13 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   made.err = std::move(err.first);
   made.control = std::move(control.first);
   const std::uint64_t box = (*next_box_)++;
-  TRY(warden_->make_box(box, spec, ends));
   if (alone) {
     epoll_event event{EPOLLIN, {.u64 = box}};
     if (::epoll_ctl(guests_.get(), EPOLL_CTL_ADD, made.control.get(), &event) < 0)
       return fail_errno("watch a guest");
-    preparing_.insert(box);
   }
+  TRY(warden_->make_box(box, spec, ends));  // from here on there may be something to be ended
+  if (alone) preparing_.insert(box);
   boxes_.emplace(made.slot, box);
   slots_.emplace(box, std::move(made));
   return {};
@@ -298,7 +302,7 @@ bool Slots::carry_out(Instant now) {
     if (const auto* nest = std::get_if<pool::StartNest>(&action)) {
       if (const auto done = start_nest(*nest); !done)
         (void)pool_.nest_failed(nest->nest, done.error().message, now);
-      if (named_nests_.contains(nest->nest)) again = pool_.nest_ready(nest->nest, now).has_value();
+      if (named_nests_.contains(nest->nest)) again |= pool_.nest_ready(nest->nest, now).has_value();
     } else if (const auto* slot = std::get_if<pool::MakeSlot>(&action)) {
       if (const auto done = make_slot(*slot); !done)
         (void)pool_.slot_failed(slot->slot, done.error().message, now);
@@ -310,7 +314,7 @@ bool Slots::carry_out(Instant now) {
       else
         (void)warden_->begin_destroy(box);  // a warden that is gone is told by the next event that is read
     } else if (const auto* over = std::get_if<pool::EndNest>(&action)) {
-      if (named_nests_.erase(over->nest) != 0) again = pool_.nest_gone(over->nest, "", now).has_value();
+      if (named_nests_.erase(over->nest) != 0) again |= pool_.nest_gone(over->nest, "", now).has_value();
       for (const auto& [id, known] : nests_) {
         if (known == over->nest) (void)warden_->end_nest(id);
       }

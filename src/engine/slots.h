@@ -109,6 +109,7 @@ class Slots {
   struct MadeAs {
     box::Limits limits;
     std::string image;  // SlotClass::image
+    std::string digest;
     std::uint64_t walls_off = 0;
   };
   struct Made {  // what we hold of a slot
@@ -138,7 +139,7 @@ class Slots {
   Result<void> make_slot(const pool::MakeSlot& action);
   Result<bool> hear_guest(std::uint64_t box, Made& made);
   bool stop_hearing(std::uint64_t box, const Made& made);
-  std::string why_it_ended(Made& made) const;
+  static std::string why_it_ended(const Made& made, frame::EndCause cause);
   bool carry_out(Instant now);
   std::uint64_t box_of(pool::SlotId slot) const;
   bool on_slot(std::uint64_t box, box::WardenEvent& event, Instant now);

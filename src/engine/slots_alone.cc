@@ -9,6 +9,12 @@
 #include "frame/guest.h"
 
 namespace casemate::engine {
+namespace {
+
+// Reads of 4 KiB that empty what a pipe can hold.
+constexpr std::size_t kPrintedMax = 256;
+
+}  // namespace
 
 // A guest that prepares itself runs nobody's program yet and says one thing: that it waits. True when it has
 // said it for the last time. What its imports have printed is nobody's output.
@@ -20,18 +26,21 @@ Result<bool> Slots::hear_guest(std::uint64_t box, Made& made) {
   const std::size_t got = TRY(sys::read_some(made.control, buffer));
   Header said{};
   std::memcpy(said.data(), buffer.data(), sizeof(said));
+  if (got == 0) return true;  // how its box ends says why
   if (got != sizeof(said) || said != kParked)
-    return fail(ErrorCode::kInvalid, got == 0 ? why_it_ended(made) : "its guest said what it may not");
+    return fail(ErrorCode::kInvalid, "its guest said what it may not");
   if (--made.rounds > 0) {
     if (::send(made.control.get(), kAgain.data(), sizeof(kAgain), MSG_NOSIGNAL) != sizeof(kAgain))
       return fail_errno("answer a guest");
     return false;
   }
   for (const sys::Fd* pipe : {&made.out, &made.err}) {
-    for (;;) {
+    std::size_t reads = 0;
+    for (; reads < kPrintedMax; ++reads) {
       const auto printed = sys::read_some(*pipe, buffer);
       if (!printed || *printed == 0) break;
     }
+    if (reads == kPrintedMax) return fail(ErrorCode::kInvalid, "its imports print without end");
   }
   TRY(warden_->park_box(box));
   return true;
@@ -57,11 +66,12 @@ void Slots::read_guests(Instant now) {
   }
 }
 
-// The last line that a guest printed which ended before it waited: its own word on why.
-std::string Slots::why_it_ended(Made& made) const {
+// Why a guest ended before it waited: the limit that it met, or the last line that it printed.
+std::string Slots::why_it_ended(const Made& made, frame::EndCause cause) {
+  if (cause == frame::EndCause::kMemory) return "its memory limit was met while it prepared itself";
   std::string text;
   std::array<char, 4096> buffer{};
-  for (;;) {
+  for (std::size_t reads = 0; reads < kPrintedMax; ++reads) {
     const auto got = sys::read_some(made.err, buffer);
     if (!got || *got == 0) break;
     text.append(buffer.data(), *got);

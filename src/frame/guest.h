@@ -29,9 +29,8 @@ enum class GuestType : std::uint16_t {
   // Process 1 of a guest that has a kernel of its own to engine, as the last frame.
   kEnded = 21,  // kWaitStatus: how the program's process ended
 
-  // A runner in such a guest to engine, as its first frames, if its box parks: it has rehearsed and waits. So
-  // often
-  // as kParkRounds, each but the last answered by kAgain: what wakes a guest is rehearsed as well.
+  // A runner in such a guest to engine, as its first frames, if its box parks: it has rehearsed and waits.
+  // kParkRounds of them, each but the last answered by kAgain: what wakes a guest is rehearsed as well.
   kParked = 22,
 };
 

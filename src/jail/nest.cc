@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "jail/child.h"
 #include "jail/nest_server.h"
@@ -35,6 +36,17 @@ void leave_host_open() {
 }
 
 // From the clone to the nest's root in namespaces and groups of its own.
+// What the nest's user namespace may hold of a kind, all below it included. 0 or the errno.
+int limit_namespaces(const char* kind, const char* count) {
+  char path[64];
+  (void)std::snprintf(path, sizeof(path), "/proc/sys/user/max_%s_namespaces", kind);
+  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  const int failed = errno_of(::write(file, count, 1));
+  (void)::close(file);
+  return failed;
+}
+
 void enter_nest(const Plan& plan, const SourceTrees& trees, Sources& sources) {
   // Before anything else, and by itself.
   step(plan, Stage::kAttach, [&] { return attach_self(plan); });
@@ -59,11 +71,13 @@ void enter_nest(const Plan& plan, const SourceTrees& trees, Sources& sources) {
   // and level, so 1 leaves room for the leaf alone, and 3 for that of which a runtime becomes root and that
   // of its kernel. user_namespaces(7), /proc/sys/user.
   step_if(plan, Wall::kUserNsLimit, Stage::kLimitUserNs, [&] {
-    const int file = ::open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
-    if (file < 0) return errno;
-    const int failed = errno_of(::write(file, plan.rung == frame::Rung::kJail ? "1" : "3", 1));
-    (void)::close(file);
-    return failed;
+    if (plan.rung == frame::Rung::kJail) return limit_namespaces("user", "1");
+    // stops: a runtime that was broken into from holding any number of the others, which the jail's table
+    // refuses; network namespaces cost memory that older kernels charge to nobody
+    for (const char* kind : {"mnt", "pid", "net", "ipc", "uts"}) {
+      if (const int failed = limit_namespaces(kind, "8"); failed != 0) return failed;
+    }
+    return limit_namespaces("user", "3");
   });
 }
 

@@ -69,6 +69,7 @@ TEST(Seccomp, WhatARuntimeMayMoreABoxIsRefused) {
 
 TEST(Seccomp, ARuntimeIsRefusedWhatItHasNoNeedOf) {
   EXPECT_EQ(of_runtime(SYS_unshare, {CLONE_NEWCGROUP}), refused(EPERM));
+  EXPECT_EQ(of_runtime(SYS_unshare, {CLONE_NEWTIME}), refused(EPERM));
   EXPECT_EQ(of_runtime(SYS_clone, {CLONE_NEWCGROUP | 17}), refused(EPERM));
   EXPECT_EQ(of_runtime(SYS_seccomp, {1, SECCOMP_FILTER_FLAG_NEW_LISTENER}), refused(EPERM));
   EXPECT_EQ(of_runtime(SYS_prctl, {PR_SET_MM}), refused(EPERM));

@@ -418,9 +418,9 @@ constexpr Table make_zygote_table() {
 constexpr Table make_runtime_table() {
   Table table = allowing(make_box_table(), {SYS_ptrace, SYS_mount, SYS_umount2, SYS_chroot, SYS_pivot_root});
   replace(table, runtime_prctl_rule());
-  // stops: the one kind of namespace that it has no need of
+  // stops: the kinds of namespaces that it has no need of
   replace(table, without_bits(SYS_clone, 0, CLONE_NEWCGROUP, EPERM));
-  replace(table, without_bits(SYS_unshare, 0, CLONE_NEWCGROUP, EPERM));
+  replace(table, without_bits(SYS_unshare, 0, CLONE_NEWCGROUP | CLONE_NEWTIME, EPERM));
   for (const long number : {SYS_setsockopt, SYS_getsockopt}) replace(table, without_netfilter(number));
   return table;
 }

@@ -66,7 +66,7 @@ void write_record(json::Writer& out, const BoxRecord& record) {
   out.begin_object().field("box", record.box);
   text_field(out, "run", record.run);
   if (record.slot != 0) out.field("slot", record.slot).field("nest", record.nest);
-  out.field("image", record.image).field("level", record.level);
+  out.field("image", record.image).field("isolation", record.isolation).field("level", record.level);
   text_field(out, "cold_reason", record.cold_reason);
   out.key("birth").begin_object().field("volume", record.volume);
   time_field(out, "asked_at", record.asked_at);

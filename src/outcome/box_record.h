@@ -27,6 +27,7 @@ struct BoxRecord {
   // Of a slot, counted from 1 in one process of casemate; 0: the box was made for its run.
   std::uint64_t slot = 0, nest = 0;
   std::string image;        // digest
+  std::string isolation;    // "jail": its rung
   std::string level;        // "hot", "warm" or "cold"
   std::string cold_reason;  // why a run has no slot; empty when it has one
 

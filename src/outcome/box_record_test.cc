@@ -13,6 +13,7 @@ BoxRecord whole() {
   record.run = "run_1";
   record.slot = 3;
   record.nest = 1;
+  record.isolation = "jail";
   record.image = "sha256:00";
   record.level = "hot";
   record.volume = "vol_1";
@@ -38,16 +39,17 @@ std::string json_of(const BoxRecord& record) {
 }
 
 TEST(BoxRecord, IsOneJsonObject) {
-  EXPECT_EQ(json_of(whole()),
-            R"({"box":"box_1","run":"run_1","slot":3,"nest":1,"image":"sha256:00","level":"hot",)"
-            R"("birth":{"volume":"vol_1","asked_at":"2023-11-14T22:13:20.000Z",)"
-            R"("born_at":"2023-11-14T22:13:20.025Z","outside_id":1879048193,"setup_us":25400,)"
-            R"("walls":[{"name":"PidNs","state":"on"},{"name":"OwnDevices","state":"waived"},)"
-            R"({"name":"Seccomp","state":"off"}]},)"
-            R"("death":{"why":"its run is over","verdict":"destroyed",)"
-            R"("leased_at":"2023-11-14T22:13:20.030Z","over_at":"2023-11-14T22:13:20.031Z",)"
-            R"("dead_at":"2023-11-14T22:13:20.034Z","teardown_us":1500,)"
-            R"("proof":[{"name":"init_reaped","state":"on","proves":"nobody is left"}]}})");
+  EXPECT_EQ(
+      json_of(whole()),
+      R"({"box":"box_1","run":"run_1","slot":3,"nest":1,"image":"sha256:00","isolation":"jail","level":"hot",)"
+      R"("birth":{"volume":"vol_1","asked_at":"2023-11-14T22:13:20.000Z",)"
+      R"("born_at":"2023-11-14T22:13:20.025Z","outside_id":1879048193,"setup_us":25400,)"
+      R"("walls":[{"name":"PidNs","state":"on"},{"name":"OwnDevices","state":"waived"},)"
+      R"({"name":"Seccomp","state":"off"}]},)"
+      R"("death":{"why":"its run is over","verdict":"destroyed",)"
+      R"("leased_at":"2023-11-14T22:13:20.030Z","over_at":"2023-11-14T22:13:20.031Z",)"
+      R"("dead_at":"2023-11-14T22:13:20.034Z","teardown_us":1500,)"
+      R"("proof":[{"name":"init_reaped","state":"on","proves":"nobody is left"}]}})");
 }
 
 TEST(BoxRecord, OfABoxThatNeverWasWholeClaimsNothing) {
@@ -58,7 +60,7 @@ TEST(BoxRecord, OfABoxThatNeverWasWholeClaimsNothing) {
   record.why = "it could not be made: mount /proc";
   record.verdict = "quarantined";
   EXPECT_EQ(json_of(record),
-            R"({"box":"box_2","image":"","level":"cold","cold_reason":"no zygote yet",)"
+            R"({"box":"box_2","image":"","isolation":"","level":"cold","cold_reason":"no zygote yet",)"
             R"("birth":{"volume":"","walls":[]},)"
             R"("death":{"why":"it could not be made: mount /proc","verdict":"quarantined","proof":[]}})");
   const std::string text = record_text(record);

@@ -287,8 +287,11 @@ void Pool::slot_lost(Slot& slot, const std::string& reason, Instant now) {
   const auto found = nests_.find(slot.record.nest);
   if (found == nests_.end() || found->second.state != NestState::kReady) return;
   Nest& nest = found->second;
-  if (++nest.slot_failures < kSlotFailuresMax) return;
-  line_failed(nest, "it made no slot " + std::to_string(kSlotFailuresMax) + " times: " + said, now);
+  // Where slots are forked from nothing each of them starts what a nest would have started.
+  const bool alone = classes_.at(slot.of).spec.alone;
+  if (++nest.slot_failures < kSlotFailuresMax && !alone) return;
+  line_failed(nest, alone ? said : "it made no slot " + std::to_string(kSlotFailuresMax) + " times: " + said,
+              now);
   drain(nest);
 }
 

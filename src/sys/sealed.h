@@ -9,10 +9,10 @@
 
 namespace casemate::sys {
 
-// Open for reading; the file is a regular one of mode 0777 that can be executed, its name is for /proc alone.
-// Errors: system.
+// Open for reading; the name is for /proc alone. Errors: system.
 Result<Fd> sealed_bytes(const char* name, std::string_view bytes);
-// Likewise, of what a file holds from its beginning to its end.
+// Likewise, of what a file holds from its beginning to its end; it can be executed. Errors: also denied (not
+// on this host).
 Result<Fd> sealed_copy(const char* name, const std::string& path);
 
 }  // namespace casemate::sys

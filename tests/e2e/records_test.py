@@ -47,6 +47,7 @@ def check_whole(record: dict[str, Any], outcome: dict[str, Any], level: str) -> 
     """The record of a box that was whole, whose run is over, and that is proven gone."""
     assert record["run"] == outcome["run_id"] and record["box"] == outcome["sandbox_id"]
     assert record["image"] == outcome["image_digest"] and record["level"] == level
+    assert record["isolation"] == outcome["isolation"]
     birth, death = record["birth"], record["death"]
     assert birth["volume"] == outcome["volume"]["id"]
     assert [row["name"] for row in birth["walls"]] == wall_names()

@@ -43,6 +43,17 @@ PROGRAMS = {
         "threading.Thread(target=lambda: (time.sleep(0.1), print('late'))).start()"
     ),
     "what is left running": "import subprocess; subprocess.Popen(['sleep', '300']); print('done')",
+    "half a frame": "import os; os.write(3, (1000).to_bytes(4, 'little') + (16).to_bytes(4, 'little')); os._exit(0)",
+    "half a frame and an exit code": "import os; os.write(3, b'\\xff\\0\\0\\0'); os._exit(7)",
+    "a shut channel": "import socket; socket.socket(fileno=3).shutdown(2); print('on')",
+    "a closed channel": "import os; os.close(3); print('on')",
+    "a channel that does not wait": (
+        "import fcntl, os\nfcntl.fcntl(3, fcntl.F_SETFL, os.O_NONBLOCK)\n"
+        "try:\n    while True: os.write(3, b'\\xff' * 4096)\nexcept OSError: pass\nos._exit(5)"
+    ),
+    "an exit like a runtime's": "import os; os._exit(128)",
+    "an exit like a launcher's": "import os; os._exit(125)",
+    "an exit like a signal": "import os; os._exit(137)",
     "a daemon": (
         "import os\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        import time; time.sleep(300)\n"
         "    os._exit(0)\nos.wait(); print('done')"

@@ -134,3 +134,8 @@ def in_child(name: str | int, arguments: tuple[Any, ...]) -> str:
     os.close(reader)
     _, status = os.waitpid(pid, 0)
     return signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else answer
+
+
+# Where no observer can see a guest's processes it says at least that it was there.
+if "begun=said" in sys.argv:
+    os.write(2, b"guest has begun\n")

@@ -146,7 +146,7 @@ class PairRun:
         program = _BASE / "bin" / ("casemate-warden-test" if self._test else "casemate-warden")
         begun = time.monotonic()
         answer: dict[str, Any] = {"evidence": None, "control": None, "status": "unavailable", "limit": None, "exit_code": 0,
-                                  "reason": None, "teardown": None, "leaks": [], "start": "hot", "text": ""}  # fmt: skip
+                                  "reason": None, "teardown": None, "leaks": [], "start": "hot", "isolation": "jail", "text": ""}  # fmt: skip
         with Warden(program, self._image, self._guest) as warden:
             said = self._make_nest(warden)
             if hasattr(said, "destroyed"):

@@ -193,6 +193,8 @@ class Watch:
             command += ["--isolation", ISOLATION]
         command += ["--out", f"/tmp/out{self._runs}", "--file", "/escape/attack.py"]
         arguments = {"patience": f"{3 * SLOW:.0f}"} | observer.arguments
+        if ISOLATION:
+            arguments["begun"] = "said"
         return [*command, "--", *(f"{name}={value}" for name, value in arguments.items())]
 
     def _run(self, what: Guest, observer: observers.Observer, off: int, test_build: bool) -> Run:

@@ -48,6 +48,8 @@ constexpr Measure kMeasures[] = {
     {"memory_hot_slot", measure_memory_hot_slot, false},
     {"live_1000", measure_live_1000, false},
     {"hot_gvisor", measure_hot_gvisor, true},
+    {"sustained_gvisor", measure_sustained_gvisor, true},
+    {"memory_gvisor_slot", measure_memory_gvisor_slot, false},
 };
 
 struct Options {
@@ -73,7 +75,8 @@ Command command_of(Options& options) {
       {},
       {{"--quick", nullptr, "fewer and shorter: within a minute", &options.quick},
        {"--measures", "A,B",
-        "only these: hot_print, pandas_job, cold_run, sustained, memory_hot_slot, live_1000, hot_gvisor",
+        "only these: hot_print, pandas_job, cold_run, sustained, memory_hot_slot, live_1000, hot_gvisor, "
+        "sustained_gvisor, memory_gvisor_slot",
         &options.measures},
        {"--peers", "A,B", "only these: python3, bwrap, runc, runsc", &options.peers},
        {"--samples", "N", "turns of each measure at most (200)", &options.samples},

@@ -17,8 +17,20 @@ const Program kPandas = {
     "builtins.left = 1\n",
     "{'n': 249500, 's': 124750, 'w': 125250} False\n"};
 
-engine::Request request_of(const Program& program) {
+const char* isolation_of(engine::Isolation rung) {
+  return rung == engine::Isolation::kGvisor ? kGvisor : kJail;
+}
+
+bool can_measure(const Place& place, engine::Isolation rung, const char* measure) {
+  const std::string& why = place.parts.rungs.no_gvisor;
+  if (rung == engine::Isolation::kJail || why.empty()) return true;
+  place.report->skipped.push_back({measure, "", why});
+  return false;
+}
+
+engine::Request request_of(const Program& program, engine::Isolation rung) {
   engine::Request request;
+  request.isolation = rung;
   request.program = program.text;
   request.trust = engine::Trust::kTrusted;
   return request;

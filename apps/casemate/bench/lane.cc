@@ -43,8 +43,7 @@ std::string_view bytes_of(const T& message) {
 
 double seconds_since(Instant begun) { return std::chrono::duration<double>(now() - begun).count(); }
 
-Result<Answer> window_of_ours(HotSlots& slots, milliseconds window) {
-  const engine::Request request = request_of(kPrint);
+Result<Answer> window_of_ours(HotSlots& slots, const engine::Request& request, milliseconds window) {
   const std::uint64_t faults = TRY(faults_of_tree(::getpid()));
   Answer answer;
   const Instant begun = now();
@@ -71,9 +70,11 @@ Result<Answer> window_of_peer(const Launch& launch, milliseconds window) {
   return answer;
 }
 
-Result<void> serve(const sys::Fd& link, const Place& place, const std::vector<Launch>& peers) {
+Result<void> serve(const sys::Fd& link, const Place& place, engine::Isolation rung,
+                   const std::vector<Launch>& peers) {
+  const engine::Request request = request_of(kPrint, rung);
   HotSlots slots = TRY(HotSlots::start(place, kHot));
-  TRY(slots.ready(request_of(kPrint), kHot, Deadline::in(kPrepareTime)));
+  TRY(slots.ready(request, kHot, Deadline::in(kPrepareTime)));
   for (;;) {
     const sys::Message message = TRY(sys::receive_message(link, sizeof(Order)));
     if (message.end || message.bytes.size() != sizeof(Order)) return {};
@@ -81,7 +82,7 @@ Result<void> serve(const sys::Fd& link, const Place& place, const std::vector<La
     std::memcpy(&order, message.bytes.data(), sizeof(order));
     const milliseconds window(order.window_ms);
     Answer answer =
-        TRY(order.peer < 0 ? window_of_ours(slots, window)
+        TRY(order.peer < 0 ? window_of_ours(slots, request, window)
                            : window_of_peer(peers.at(static_cast<std::size_t>(order.peer)), window));
     answer.right = 1;
     TRY(sys::send_message(link, bytes_of(answer), {}));
@@ -90,7 +91,7 @@ Result<void> serve(const sys::Fd& link, const Place& place, const std::vector<La
 
 }  // namespace
 
-Result<Lane> Lane::start(const Place& place, const std::vector<Launch>& peers) {
+Result<Lane> Lane::start(const Place& place, engine::Isolation rung, const std::vector<Launch>& peers) {
   sys::Pair pair = TRY(sys::make_seqpacket_pair());
   const pid_t pid = ::fork();
   if (pid < 0) return fail_errno("fork");
@@ -99,7 +100,7 @@ Result<Lane> Lane::start(const Place& place, const std::vector<Launch>& peers) {
     if (::dup2(pair.second.get(), kLink) < 0 || ::syscall(SYS_close_range, kLink + 1, ~0U, 0U) < 0)
       ::_exit(1);
     const sys::Fd link(kLink);
-    if (const auto served = serve(link, place, peers); !served) {
+    if (const auto served = serve(link, place, rung, peers); !served) {
       Answer answer;
       std::strncpy(answer.text.data(), served.error().message.c_str(), answer.text.size() - 1);
       (void)sys::send_message(link, bytes_of(answer), {});

@@ -11,8 +11,8 @@ namespace casemate::bench {
 class Lane {
  public:
   // Forks; the caller has one thread and no engine. The lane has an engine of its own, whose slots are made
-  // at once. Errors: system.
-  static Result<Lane> start(const Place& place, const std::vector<Launch>& peers);
+  // at once, on this rung. Errors: system.
+  static Result<Lane> start(const Place& place, engine::Isolation rung, const std::vector<Launch>& peers);
   Lane(Lane&&) noexcept = default;
   Lane& operator=(Lane&&) = delete;
   ~Lane();

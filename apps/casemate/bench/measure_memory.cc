@@ -117,13 +117,13 @@ Result<Fall> fall_by_interpreters(const Place& place, const Peer& python, std::s
 
 // What so many more slots cost: an engine has as many and is given these, of another class but of the same
 // zygote. live_1000 charges everything.
-Result<Fall> fall_by_slots(const Place& place, std::size_t count) {
+Result<Fall> fall_by_slots(const Place& place, engine::Isolation rung, std::size_t count) {
   const double at_first = TRY(available_mib(place));
   double before = 0;
   double during = 0;
   {
     HotSlots slots = TRY(HotSlots::start(place, count));
-    engine::Request request = request_of(kPrint);
+    engine::Request request = request_of(kPrint, rung);
     TRY(slots.ready(request, count, Deadline::in(kManyTime)));
     before = TRY(available_mib(place));
     request.limits.memory = Bytes{request.limits.memory.count + mib(1).count};
@@ -187,20 +187,17 @@ Result<std::string> too_many(const Place& place, std::size_t count) {
 
 constexpr const char* kDrifted = "others on this machine took or gave back memory meanwhile";
 
-}  // namespace
-
-Result<void> measure_memory_hot_slot(const Place& place) {
+Result<void> measure_slots(const Place& place, const char* name, engine::Isolation rung, std::size_t count) {
   const Peer* python = python_of(place);
   if (python == nullptr) {
-    place.report->skipped.push_back({"memory_hot_slot", "", "its only peer is python3"});
+    place.report->skipped.push_back({name, "", "its only peer is python3"});
     return {};
   }
-  const std::size_t count = ::geteuid() == 0 ? 50 : 24;
-  Row row{"memory_hot_slot", "python3", {}, {}, "MiB", Better::kLess, kJail, python->isolation, {}, count};
+  Row row{name, "python3", {}, {}, "MiB", Better::kLess, isolation_of(rung), python->isolation, {}, count};
   for (std::size_t round = 0; round < (place.quick ? 1 : 5); ++round) {
     const auto theirs = TRY(believable(place, [&] { return fall_by_interpreters(place, *python, count); }));
     if (!theirs) break;
-    const auto ours = TRY(believable(place, [&] { return fall_by_slots(place, count); }));
+    const auto ours = TRY(believable(place, [&] { return fall_by_slots(place, rung, count); }));
     if (!ours) break;
     row.theirs.push_back(*theirs / static_cast<double>(count));
     row.ours.push_back(*ours / static_cast<double>(count));
@@ -210,6 +207,18 @@ Result<void> measure_memory_hot_slot(const Place& place) {
   else
     place.report->rows.push_back(std::move(row));
   return {};
+}
+
+}  // namespace
+
+Result<void> measure_memory_hot_slot(const Place& place) {
+  return measure_slots(place, "memory_hot_slot", engine::Isolation::kJail, ::geteuid() == 0 ? 50 : 24);
+}
+
+Result<void> measure_memory_gvisor_slot(const Place& place) {
+  if (!can_measure(place, engine::Isolation::kGvisor, "memory_gvisor_slot")) return {};
+  // Few, since each is reckoned with at twice what it takes, twice over, in the pool's budget of a gibibyte.
+  return measure_slots(place, "memory_gvisor_slot", engine::Isolation::kGvisor, 7);
 }
 
 Result<void> measure_live_1000(const Place& place) {

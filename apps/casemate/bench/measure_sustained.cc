@@ -29,18 +29,17 @@ Result<Sum> window_of(std::vector<Lane>& lanes, std::optional<std::size_t> peer,
   return sum;
 }
 
-}  // namespace
-
-Result<void> measure_sustained(const Place& place) {
+Result<void> measure(const Place& place, const char* name, engine::Isolation rung) {
   std::vector<Launch> launches;
   std::vector<Row> rows;
   for (const Peer& peer : place.peers) {
     launches.push_back(TRY(place.room->launch_of(peer, kPrint.text)));
-    rows.push_back({"sustained", peer.name, {}, {}, "runs/s", Better::kMore, kJail, peer.isolation, {}, {}});
+    rows.push_back(
+        {name, peer.name, {}, {}, "runs/s", Better::kMore, isolation_of(rung), peer.isolation, {}, {}});
   }
   std::vector<Lane> lanes;
   const std::uint32_t cpus = box::this_machine().cpus;
-  for (std::uint32_t i = 0; i < cpus; ++i) lanes.push_back(TRY(Lane::start(place, launches)));
+  for (std::uint32_t i = 0; i < cpus; ++i) lanes.push_back(TRY(Lane::start(place, rung, launches)));
   // Long, since the pool has to find out in each anew that there is no time for hot slots.
   const milliseconds window{place.quick ? 800 : 5000};
   const std::size_t rounds = place.quick ? 2 : 5;
@@ -61,6 +60,17 @@ Result<void> measure_sustained(const Place& place) {
     place.report->rows.push_back(std::move(row));
   }
   return {};
+}
+
+}  // namespace
+
+Result<void> measure_sustained(const Place& place) {
+  return measure(place, "sustained", engine::Isolation::kJail);
+}
+
+Result<void> measure_sustained_gvisor(const Place& place) {
+  if (!can_measure(place, engine::Isolation::kGvisor, "sustained_gvisor")) return {};
+  return measure(place, "sustained_gvisor", engine::Isolation::kGvisor);
 }
 
 }  // namespace casemate::bench

@@ -42,10 +42,8 @@ Result<void> add_rows(const Place& place, const Turns& turns, const Arm& ours, c
 Result<void> measure_hot(const Place& place, const Turns& turns, const Program& program,
                          engine::Isolation rung = engine::Isolation::kJail) {
   HotSlots slots = TRY(HotSlots::start(place, kHot));
-  engine::Request request = request_of(program);
-  request.isolation = rung;
-  const char* isolation = rung == engine::Isolation::kJail ? kJail : kGvisor;
-  const Arm ours{"casemate", isolation, [&]() -> Result<Sample> {
+  const engine::Request request = request_of(program, rung);
+  const Arm ours{"casemate", isolation_of(rung), [&]() -> Result<Sample> {
                    const HotSlots::Ran ran = TRY(slots.run(request, program, HotSlots::Wanted::kHot));
                    // All of them, so that nothing is in the making while a peer has its turn.
                    TRY(slots.ready(request, kHot, Deadline::in(kPrepareTime)));
@@ -62,10 +60,7 @@ Result<void> measure_hot_print(const Place& place) {
 }
 
 Result<void> measure_hot_gvisor(const Place& place) {
-  if (const std::string& why = place.parts.rungs.no_gvisor; !why.empty()) {
-    place.report->skipped.push_back({"hot_gvisor", "", why});
-    return {};
-  }
+  if (!can_measure(place, engine::Isolation::kGvisor, "hot_gvisor")) return {};
   return measure_hot(place, turns_of(place, "hot_gvisor", milliseconds{1000}), kPrint,
                      engine::Isolation::kGvisor);
 }

@@ -29,6 +29,9 @@ inline constexpr const char* kJail =
 inline constexpr const char* kGvisor =
     "gvisor: a kernel of its own in user space (runsc, ptrace), in a jail without Landlock";
 
+// Of a rung.
+const char* isolation_of(engine::Isolation rung);
+
 struct Place {
   engine::Paths parts;
   engine::Image image;
@@ -41,6 +44,9 @@ struct Place {
   Report* report = nullptr;
 };
 
+// Whether a rung is there to be measured; if not, the reason is added for this measure.
+bool can_measure(const Place& place, engine::Isolation rung, const char* measure);
+
 // Each adds its rows, and what it had to leave out.
 // Errors: internal (a sample was not right), unavailable, system.
 Result<void> measure_hot_print(const Place& place);
@@ -49,6 +55,8 @@ Result<void> measure_pandas_job(const Place& place);
 Result<void> measure_cold_run(const Place& place);
 Result<void> measure_sustained(const Place& place);
 Result<void> measure_memory_hot_slot(const Place& place);
+Result<void> measure_sustained_gvisor(const Place& place);
+Result<void> measure_memory_gvisor_slot(const Place& place);
 Result<void> measure_live_1000(const Place& place);
 
 }  // namespace casemate::bench

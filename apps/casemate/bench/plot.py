@@ -17,6 +17,8 @@ TITLES = {
     "pandas_job": "import pandas, group, print, in a hot slot",
     "cold_run": "print(1), a whole cold casemate run",
     "hot_gvisor": "print(1), in a hot slot with a kernel of its own",
+    "sustained_gvisor": "print(1) in gVisor, runs per second on all cores, everything charged",
+    "memory_gvisor_slot": "memory of one more that waits, with a kernel of its own",
     "sustained": "print(1), runs per second on all cores, everything charged",
     "memory_hot_slot": "memory of one more that waits",
 }
@@ -51,7 +53,7 @@ def our_name(row: Row) -> str:
     """Our arm, with how many slots wait where that is what differs from the other."""
     if row["peer"] == "none_live":
         return f"casemate, {row['live']} waiting"
-    return "casemate, in gVisor" if row["measure"] == "hot_gvisor" else "casemate, jailed"
+    return "casemate, in gVisor" if "gvisor" in row["measure"] else "casemate, jailed"
 
 
 def draw(axes: Axes, rows: list[Row]) -> None:
