@@ -16,7 +16,9 @@ run: ## build casemate and run the example program in a box
 	  examples/revenue/revenue.py
 	@echo "the chart is in out/: $$(cd out && ls -t | grep -m1 '\.png$$' || echo 'no .png was written')"
 
-test: ## build everything and run the tests (TESTS='-L unit' passes options to ctest)
+# Those that say the same again in slots and on stronger rungs take longer than the others together.
+TESTS ?= -LE long
+test: ## build everything and run the tests (TESTS= for the long ones too, TESTS='-L unit' for options of ctest)
 	@tools/setup build test
 	@tools/test dev $(TESTS)
 
