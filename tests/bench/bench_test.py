@@ -67,6 +67,14 @@ def test_quick_has_a_row_or_a_reason_for_everything_within_a_minute(casemate: Ca
     assert "<svg" in (tmp_path / "results/bench.svg").read_text()
 
 
+@pytest.mark.skipif(shutil.which("runsc") is None, reason="needs runsc")
+def test_the_gvisor_rung_is_measured_when_it_is_named(casemate: Casemate) -> None:
+    document = bench(casemate, "--quick", "--measures", "hot_gvisor", "--peers", "python3").outcome
+    (row,) = document["rows"]
+    assert (row["measure"], row["peer"]) == ("hot_gvisor", "python3")
+    check_row(row)
+
+
 def test_the_table_names_what_was_measured_and_what_was_not(casemate: Casemate) -> None:
     ended = casemate.call("bench", *SHORT, "--peers", "python3,bwrap", env={"PATH": "/nowhere"}, timeout=150)
     assert ended.exit_code == 0, ended
