@@ -45,8 +45,9 @@ struct Weakenings {
 };
 
 struct NestSpec {
-  Bytes memory = gib(1);           // of the zygote and of what it keeps
-  milliseconds ready_max{30'000};  // then it has failed
+  Bytes memory = gib(1);  // of the zygote and of what it keeps
+  // Then it has failed. Later than the pool gives it up (PoolConfig::nest_start_max), whose word says more.
+  milliseconds ready_max{40'000};
   std::vector<std::string> arguments;
   std::vector<std::string> environment;
   std::uint64_t walls_off = 0;  // test builds only
