@@ -49,11 +49,4 @@ def main(preload: str, descriptor: int = 3) -> "Callable[[], None]":
             if left and (int.from_bytes(answer[:4], "little"), int.from_bytes(answer[4:], "little")) != again:
                 os._exit(1)
 
-    def leave(code: int) -> None:
-        # As in a forked slot: the answer is on its way, and the engine ends this box when it has it.
-        try:
-            os.read(descriptor, 1)
-        finally:
-            os._exit(code)
-
-    return _slot.Slot(descriptor, _slot.ROOT, park, leave).live
+    return _slot.Slot(descriptor, _slot.ROOT, park, _slot.leaving(descriptor)).live

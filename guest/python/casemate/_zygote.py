@@ -55,15 +55,7 @@ def _prepare_slot(descriptor: int, rehearse: bool) -> "Callable[[], None]":
             touch()
         parked()
 
-    def leave(code: int) -> None:
-        # The answer is on its way, and the engine ends this box when it has it. To exit here would
-        # keep the processor from the engine for as long as the kernel takes this memory apart.
-        try:
-            os.read(descriptor, 1)
-        finally:
-            os._exit(code)
-
-    return _slot.Slot(descriptor, _slot.ROOT, park, leave).live
+    return _slot.Slot(descriptor, _slot.ROOT, park, _slot.leaving(descriptor)).live
 
 
 def _settle() -> None:
