@@ -8,28 +8,19 @@
 #include "init/init.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
-#include <cstring>
 
-#include "frame/guest.h"
+#include "init/end_frame.h"
 
 namespace {
-
-using casemate::frame::GuestType;
-using casemate::frame::Tag;
 
 constexpr int kControl = 3;
 constexpr int kExitFailed = 125;
 constexpr int kExitSignalled = 128;
-constexpr int kTellMs = 2000;
 
 // `failed` closes with the execution; one that fails writes to it.
 [[noreturn]] void run_program(char** arguments, int failed) {
@@ -40,30 +31,6 @@ constexpr int kTellMs = 2000;
   (void)::execv(arguments[0], arguments);
   (void)!::write(failed, "x", 1);
   ::_exit(kExitFailed);
-}
-
-// A frame with one number: see frame/frame.h.
-void tell_end(int control, int status) {
-  std::array<char, 24> frame{};
-  const auto put = [&](std::size_t at, std::uint32_t value) {
-    std::memcpy(frame.data() + at, &value, sizeof(value));
-  };
-  put(0, 16);
-  put(4, static_cast<std::uint32_t>(GuestType::kEnded));
-  put(8, static_cast<std::uint32_t>(Tag::kWaitStatus));
-  put(12, 8);
-  put(16, static_cast<std::uint32_t>(status));
-  std::size_t sent = 0;
-  while (sent < frame.size()) {
-    const ssize_t put_now = ::send(control, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
-    if (put_now < 0 && errno == EAGAIN) {  // the program made the socket so; the engine reads
-      pollfd item{control, POLLOUT, 0};
-      if (::poll(&item, 1, kTellMs) <= 0) return;
-    } else if (put_now < 0 && errno != EINTR) {
-      return;
-    }
-    if (put_now > 0) sent += static_cast<std::size_t>(put_now);
-  }
 }
 
 }  // namespace
@@ -100,6 +67,6 @@ int main(int argc, char** argv) {
     break;
   }
   // Nothing is waited for: what is left ends with this process, which is the whole kernel's.
-  tell_end(kept, status);
+  casemate::guest::tell_end(kept, status);
   return WIFEXITED(status) ? WEXITSTATUS(status) : kExitSignalled + WTERMSIG(status);
 }
