@@ -23,6 +23,11 @@ Result<engine::Paths> find_parts(const char* warden_name) {
     paths.runsc = "/usr/bin/runsc";
     paths.rungs.no_gvisor.clear();
   }
+  const auto is_there = [](const char* program) { return ::access(program, X_OK) == 0; };
+  if (is_there("/usr/bin/qemu-system-x86_64"))
+    paths.rungs.no_microvm = is_there("/usr/bin/mksquashfs")
+                                 ? ""
+                                 : "mksquashfs is not installed: install Debian's package squashfs-tools";
   for (const std::string& path : {paths.warden, paths.guest_tree}) {
     if (::access(path.c_str(), F_OK) != 0) {
       return fail(ErrorCode::kUnavailable,

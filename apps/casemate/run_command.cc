@@ -352,7 +352,8 @@ int run_request(const engine::Request& request, const Options& options, int repe
   hooks.cancel = &cancel;
   output.stop_at(cancel);
   hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
-  const engine::Image in{image->digest, image->rootfs()};
+  engine::Image in{image->digest, image->rootfs()};
+  if (getenv("CM_VM")) { in.squashfs = "/work/proto-vm/out/img-lz4.sqfs"; in.machine_root = "/tmp/vmroot"; }
   if (repeat > 1 || options.start == "hot")
     return run_again_and_again(request, options, repeat, *engine, in, output, store, hooks);
   const int code = output.finish(engine->run(request, in, *products, hooks));

@@ -67,6 +67,6 @@ int main(int argc, char** argv) {
     break;
   }
   // Nothing is waited for: what is left ends with this process, which is the whole kernel's.
-  casemate::guest::tell_end(kept, status);
+  casemate::guest::tell_end(kept, {{casemate::frame::Tag::kWaitStatus, static_cast<std::uint32_t>(status)}});
   return WIFEXITED(status) ? WEXITSTATUS(status) : kExitSignalled + WTERMSIG(status);
 }

@@ -1,25 +1,26 @@
 // casemate-vm-init: process 1 of a microvm. Makes the guest that a program expects from the image and from
-// memory, starts the program in it, and carries what it prints out.
+// memory, starts the program in it, and carries what goes in and out.
 //
 //     /init                       from the initramfs, whose /modules has what the kernel needs for its devices
 //     /command                    the program and its arguments, each ended by NUL; then an empty one; then its
 //                                 environment likewise; then limits as "name=value"
+//     /input                      what the program reads, if anything
+//     /guest                      what is layered over the image
 //
-// The program writes to pipes and not to the ports: a port takes a write in part, can be opened once, and hangs
-// its writer when nobody listens (measured). What is in the pipes is relayed; how much was written in all is
-// told when it is asked for, since there is no order between two ports.
+// The program has pipes and a socket of its own and not the port: a port takes a write in part, can be opened
+// once, and hangs its writer when nobody listens.
 #include <fcntl.h>
-#include <grp.h>
+#include <linux/openat2.h>
 #include <linux/random.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,252 +28,158 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
-#include "microvm/keeper.h"
+#include "microvm/channel.h"
+#include "microvm/guest_tree.h"
+#include "microvm/message_io.h"
 
 namespace casemate::guest {
 namespace {
 
-constexpr const char* kRoot = "/root";
-constexpr unsigned kGuestId = 1000;
 constexpr int kExecFailed = 125;
 constexpr int kBackOffMs = 20;
+constexpr int kPortTries = 2000;   // of a millisecond
+constexpr int kEndTries = 5000;    // likewise
+constexpr std::size_t kHeldMax = std::size_t{256} << 10;  // for a runner that does not read
 
-int keeper = -1;
+int port = -1;
+bool is_program = false;  // a process that is about to execute it
 
 [[noreturn]] void power_off() {
   (void)::reboot(RB_AUTOBOOT);  // with -no-reboot the quickest sure end
   for (;;) (void)::pause();
 }
 
-bool write_all(int fd, const void* bytes, std::size_t size) {
-  const char* at = static_cast<const char*>(bytes);
-  while (size > 0) {
-    const ssize_t put = ::write(fd, at, size);
+void tell(Message type, std::string_view payload) {
+  const std::string bytes = message_of(type, payload);
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t put = ::write(port, bytes.data() + at, bytes.size() - at);
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    at += put;
-    size -= static_cast<std::size_t>(put);
+    if (put <= 0) return;
+    at += static_cast<std::size_t>(put);
   }
-  return true;
 }
 
-bool read_all(int fd, void* bytes, std::size_t size) {
-  char* at = static_cast<char*>(bytes);
-  while (size > 0) {
-    const ssize_t got = ::read(fd, at, size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    size -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-void tell(Keeper type, const void* bytes, std::size_t size) {
-  const KeeperHeader header{static_cast<std::uint32_t>(type), static_cast<std::uint32_t>(size)};
-  if (write_all(keeper, &header, sizeof(header))) (void)write_all(keeper, bytes, size);
-}
-
-[[noreturn]] void die(const char* what) {
-  const std::string text = std::string(what) + ": " + std::strerror(errno);
-  if (keeper >= 0) tell(Keeper::kFailed, text.data(), text.size());
-  power_off();
-}
-
-void need(bool done, const char* what) {
-  if (!done) die(what);
-}
-
-void load_modules() {
-  // In the order in which they need each other.
-  for (const char* name : {"virtio_ring", "virtio", "virtio_mmio", "virtio_console", "virtio_blk", "squashfs", "overlay"}) {
-    const std::string path = std::string("/modules/") + name + ".ko";
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) continue;  // built in
-    need(::syscall(SYS_finit_module, file, "", 0) == 0 || errno == EEXIST, name);
-    (void)::close(file);
-  }
+void answer(int failed) {
+  const auto number = static_cast<std::uint32_t>(failed);
+  tell(Message::kDone, bytes_of(number));
 }
 
 // The device's own number is not fixed: the serial device may be the first or the second.
-int open_port(int number, int flags) {
-  for (int tries = 0; tries < 2000; ++tries) {
+int open_port() {
+  for (int tries = 0; tries < kPortTries; ++tries) {
     for (int device = 0; device < 4; ++device) {
-      const std::string path = "/dev/vport" + std::to_string(device) + "p" + std::to_string(number);
-      const int port = ::open(path.c_str(), flags | O_CLOEXEC);
-      if (port >= 0) return port;
+      const std::string path = "/dev/vport" + std::to_string(device) + "p" + std::to_string(kPortNumber);
+      const int opened = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+      if (opened >= 0) return opened;
     }
     (void)::usleep(1000);
   }
   return -1;
 }
 
-struct Limits {
-  std::string disk = "64m", inodes = "16384";
-  rlim_t file_size = RLIM_INFINITY, open_files = 1024, processes = RLIM_INFINITY;
+// ---- The program
+
+struct Program {
+  pid_t pid = -1;
+  int out = -1, err = -1, control = -1;  // our ends
+  std::string to_runner;                 // on its way to `control`
+  bool runner_gone = false;
+  bool control_ended = false;
 };
-
-void mount_at(const char* type, const char* source, const std::string& at, unsigned long flags,
-              const std::string& options) {
-  need(::mount(source, at.c_str(), type, flags, options.c_str()) == 0, at.c_str());
-}
-
-void make_device(const char* name, unsigned minor) {
-  const std::string path = std::string(kRoot) + "/dev/" + name;
-  need(::mknod(path.c_str(), S_IFCHR | 0666, ::makedev(1, minor)) == 0 && ::chmod(path.c_str(), 0666) == 0,
-       path.c_str());
-}
-
-void make_directory(const std::string& path, mode_t mode, unsigned owner) {
-  need(::mkdir(path.c_str(), mode) == 0 || errno == EEXIST, path.c_str());
-  need(::chown(path.c_str(), owner, owner) == 0 && ::chmod(path.c_str(), mode) == 0, path.c_str());
-}
-
-// One tmpfs for all that the program can write to, as a box's layer: its limits hold for the sum.
-void make_tree(const Limits& limits) {
-  const std::string root = kRoot;
-  for (int tries = 0; ::mount("/dev/vda", "/image", "squashfs", MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) < 0; ++tries) {
-    if (tries > 500) die("mount the image");
-    (void)::usleep(2000);
-  }
-  mount_at("overlay", "root", kRoot, MS_RDONLY | MS_NOSUID | MS_NODEV, "lowerdir=/guest:/image");
-  mount_at("tmpfs", "dev", root + "/dev", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k,nr_inodes=64");
-  make_device("null", 3);
-  make_device("zero", 5);
-  make_device("full", 7);
-  make_device("random", 8);
-  make_device("urandom", 9);
-  mount_at("tmpfs", "layer", root + "/vol", MS_NOSUID | MS_NODEV,
-           "mode=755,size=" + limits.disk + ",nr_inodes=" + limits.inodes);
-  for (const char* name : {"/vol/work", "/vol/home", "/vol/run"}) make_directory(root + name, 0755, kGuestId);
-  make_directory(root + "/vol/work/out", 0755, kGuestId);
-  make_directory(root + "/vol/tmp", 01777, 0);
-  make_directory(root + "/vol/shm", 01777, 0);
-  make_directory(root + "/dev/shm", 0755, 0);
-  mount_at(nullptr, (root + "/vol/tmp").c_str(), root + "/tmp", MS_BIND, "");
-  mount_at(nullptr, (root + "/vol/shm").c_str(), root + "/dev/shm", MS_BIND, "");
-  mount_at("proc", "proc", root + "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "subset=pid,hidepid=ptraceable");
-}
-
-struct Command {
-  std::vector<char*> arguments, environment;
-  Limits limits;
-  std::string bytes;  // what they point into
-};
-
-void read_command(Command& command) {
-  const int file = ::open("/command", O_RDONLY | O_CLOEXEC);
-  need(file >= 0, "/command");
-  std::array<char, 4096> buffer{};
-  for (ssize_t got = 0; (got = ::read(file, buffer.data(), buffer.size())) > 0;)
-    command.bytes.append(buffer.data(), static_cast<std::size_t>(got));
-  (void)::close(file);
-  int part = 0;
-  for (std::size_t at = 0; at < command.bytes.size();) {
-    char* text = command.bytes.data() + at;
-    const std::size_t size = ::strnlen(text, command.bytes.size() - at);
-    at += size + 1;
-    if (size == 0) {
-      ++part;
-    } else if (part == 0) {
-      command.arguments.push_back(text);
-    } else if (part == 1) {
-      command.environment.push_back(text);
-    } else {
-      const std::string_view entry(text, size);
-      const std::size_t equals = entry.find('=');
-      const std::string_view name = entry.substr(0, equals);
-      const std::string value(entry.substr(equals + 1));
-      if (name == "disk") command.limits.disk = value;
-      if (name == "inodes") command.limits.inodes = value;
-      if (name == "file_size") command.limits.file_size = std::strtoull(value.c_str(), nullptr, 10);
-      if (name == "open_files") command.limits.open_files = std::strtoull(value.c_str(), nullptr, 10);
-      if (name == "processes") command.limits.processes = std::strtoull(value.c_str(), nullptr, 10);
-    }
-  }
-  need(!command.arguments.empty(), "no program");
-  command.arguments.push_back(nullptr);
-  command.environment.push_back(nullptr);
-}
-
-// One of the program's two streams, from its pipe to its port.
-struct Stream {
-  int pipe = -1, port = -1;
-  std::uint64_t taken = 0;  // from the pipe
-  std::size_t at = 0, size = 0;
-  std::array<char, 1 << 16> bytes{};
-
-  bool holds() const { return at < size; }
-  void take() {
-    const ssize_t got = ::read(pipe, bytes.data(), bytes.size());
-    if (got == 0) {
-      (void)::close(pipe);
-      pipe = -1;
-    }
-    if (got <= 0) return;
-    at = 0;
-    size = static_cast<std::size_t>(got);
-    taken += size;
-  }
-  void give() {
-    while (holds()) {
-      const ssize_t put = ::write(port, bytes.data() + at, size - at);
-      if (put <= 0) return;
-      at += static_cast<std::size_t>(put);
-    }
-  }
-  // With what is in the pipe still.
-  std::uint64_t written() const {
-    int waiting = 0;
-    if (pipe >= 0) (void)::ioctl(pipe, FIONREAD, &waiting);
-    return taken + static_cast<std::uint64_t>(waiting);
-  }
-};
-
-std::array<Stream, 2> streams;
-
-void set_limit(int which, rlim_t value) {
-  const rlimit limit{value, value};
-  (void)::setrlimit(static_cast<__rlimit_resource>(which), &limit);
-}
 
 [[noreturn]] void run_program(const Command& command, std::array<int, 4> fds) {
+  is_program = true;
   for (int& fd : fds) fd = ::fcntl(fd, F_DUPFD, 64);
-  for (int i = 0; i < 4; ++i) {
-    if (::dup2(fds.at(static_cast<std::size_t>(i)), i) < 0) ::_exit(kExecFailed);
-  }
+  for (int i = 0; i < 4; ++i) need(::dup2(fds.at(static_cast<std::size_t>(i)), i) >= 0, "dup2");
   (void)::syscall(SYS_close_range, 4U, ~0U, 0U);
   sigset_t none;
   (void)::sigemptyset(&none);
   (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
-  set_limit(RLIMIT_CORE, 0);
-  set_limit(RLIMIT_FSIZE, command.limits.file_size);
-  set_limit(RLIMIT_NOFILE, command.limits.open_files);
-  set_limit(RLIMIT_NPROC, command.limits.processes);
   (void)::setsid();
-  if (::chroot(kRoot) < 0 || ::chdir("/vol/work") < 0 || ::setgroups(0, nullptr) < 0 ||
-      ::setresgid(kGuestId, kGuestId, kGuestId) < 0 || ::setresuid(kGuestId, kGuestId, kGuestId) < 0)
-    ::_exit(kExecFailed);
+  enter_tree(command.limits);
   (void)::execve(command.arguments.front(), command.arguments.data(), command.environment.data());
   ::_exit(kExecFailed);
 }
 
+Program start_program(const Command& command) {
+  Program program;
+  int out[2], err[2], control[2];
+  need(::pipe2(out, O_CLOEXEC) == 0 && ::pipe2(err, O_CLOEXEC) == 0 &&
+           ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) == 0,
+       "make the program's channels");
+  for (const int fd : {out[0], err[0], control[0]}) (void)::fcntl(fd, F_SETFL, O_NONBLOCK);
+  int input = ::open("/input", O_RDONLY | O_CLOEXEC);
+  if (input < 0) input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  (void)::unlink("/input");
+  program.pid = ::fork();
+  need(program.pid >= 0 && input >= 0, "fork");
+  if (program.pid == 0) run_program(command, {input, out[1], err[1], control[1]});
+  for (const int fd : {input, out[1], err[1], control[1]}) (void)::close(fd);
+  program.out = out[0];
+  program.err = err[0];
+  program.control = control[0];
+  return program;
+}
+
+// One read of what is there. How much that was; the descriptor is closed when nothing can come any more.
+std::size_t take(int& fd, Message type) {
+  static std::array<char, kMessageMax> bytes;
+  ssize_t got = -1;
+  do {
+    got = fd < 0 ? 0 : ::read(fd, bytes.data(), bytes.size());
+  } while (got < 0 && errno == EINTR);
+  if (fd >= 0 && (got == 0 || (got < 0 && errno != EAGAIN))) {
+    (void)::close(fd);
+    fd = -1;
+  }
+  if (got <= 0) return 0;
+  tell(type, {bytes.data(), static_cast<std::size_t>(got)});
+  return static_cast<std::size_t>(got);
+}
+
+// Everything that was printed before the runner's next word goes before it. Not what is printed meanwhile: that
+// may have no end.
+void take_printed(Program& program) {
+  for (const auto& [fd, type] : {std::pair{&program.out, Message::kOut}, {&program.err, Message::kErr}}) {
+    int waiting = 0;
+    if (*fd < 0 || ::ioctl(*fd, FIONREAD, &waiting) < 0) continue;
+    while (waiting > 0) {
+      const std::size_t taken = take(*fd, type);
+      if (taken == 0) break;
+      waiting -= static_cast<int>(taken);
+    }
+  }
+}
+
+void give_runner(Program& program) {
+  while (!program.to_runner.empty() && program.control >= 0) {
+    const ssize_t put =
+        ::send(program.control, program.to_runner.data(), program.to_runner.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN) return;
+    if (put < 0) program.runner_gone = true;
+    program.to_runner.erase(0, put < 0 ? std::string::npos : static_cast<std::size_t>(put));
+  }
+  if (program.control_ended && program.control >= 0) (void)::shutdown(program.control, SHUT_WR);
+}
+
+// ---- What the launcher asks for
+
 // What the kernel draws from must not be what its template drew from.
-int stir(const char* bytes, std::size_t size) {
+int stir(std::string_view bytes) {
   constexpr std::size_t kMost = 512;
-  size = std::min(size, kMost);
+  bytes = bytes.substr(0, kMost);
   // struct rand_pool_info, whose bytes follow its two numbers.
-  const std::array<int, 2> numbers = {static_cast<int>(size * 8), static_cast<int>(size)};
+  const std::array<int, 2> numbers = {static_cast<int>(bytes.size() * 8), static_cast<int>(bytes.size())};
   std::array<char, sizeof(numbers) + kMost> pool{};
   std::memcpy(pool.data(), numbers.data(), sizeof(numbers));
-  std::memcpy(pool.data() + sizeof(numbers), bytes, size);
+  std::memcpy(pool.data() + sizeof(numbers), bytes.data(), bytes.size());
   const int random = ::open("/dev/urandom", O_RDWR | O_CLOEXEC);
   if (random < 0) return errno;
   int failed = ::ioctl(random, RNDADDENTROPY, pool.data()) < 0 ? errno : 0;
@@ -281,111 +188,168 @@ int stir(const char* bytes, std::size_t size) {
   return failed;
 }
 
-void answer(int failed) {
-  const auto number = static_cast<std::uint32_t>(failed);
-  tell(Keeper::kDone, &number, sizeof(number));
+int set_clock(std::string_view payload) {
+  ClockTime clock;
+  if (!read_value(payload, clock)) return EINVAL;
+  const timespec time{clock.seconds, clock.nanoseconds};
+  return ::clock_settime(CLOCK_REALTIME, &time) < 0 ? errno : 0;
 }
 
-// False when the launcher is gone for now: a clone whose template was made has another one soon.
-bool hear_keeper() {
-  KeeperHeader header;
-  static std::array<char, kKeeperMax> bytes;
-  if (!read_all(keeper, &header, sizeof(header)) || header.length > bytes.size() ||
-      !read_all(keeper, bytes.data(), header.length))
-    return false;
-  switch (static_cast<Keeper>(header.type)) {
-    case Keeper::kEntropy: answer(stir(bytes.data(), header.length)); return true;
-    case Keeper::kClock: {
-      KeeperClock clock;
-      if (header.length != sizeof(clock)) return false;
-      std::memcpy(&clock, bytes.data(), sizeof(clock));
-      const timespec time{clock.seconds, clock.nanoseconds};
-      answer(::clock_settime(CLOCK_REALTIME, &time) < 0 ? errno : 0);
+// A file of the layer, in pieces that are no holes. 0 or an errno.
+int tell_file(const std::string& path) {
+  const int layer = ::open((std::string(kRoot) + "/vol").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  open_how how{};
+  how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+  const int found = static_cast<int>(::syscall(SYS_openat2, layer, path.c_str(), &how, sizeof(how)));
+  const int refused = errno;
+  (void)::close(layer);
+  if (found < 0) return refused;
+  struct stat status {};
+  (void)::fstat(found, &status);
+  const FileKind kind{status.st_mode, static_cast<std::uint32_t>(status.st_nlink),
+                      static_cast<std::uint64_t>(status.st_size)};
+  tell(Message::kFileKind, bytes_of(kind));
+  const bool regular = S_ISREG(status.st_mode);
+  const int file =
+      regular ? ::open(("/proc/self/fd/" + std::to_string(found)).c_str(), O_RDONLY | O_CLOEXEC) : -1;
+  const int failed = regular && file < 0 ? errno : 0;
+  (void)::close(found);
+  if (file < 0) return failed;
+  std::array<char, kMessageMax / 2> bytes{};
+  for (off_t at = 0; (at = ::lseek(file, at, SEEK_DATA)) >= 0;) {
+    const ssize_t got = ::pread(file, bytes.data(), bytes.size(), at);
+    if (got <= 0) break;
+    const auto where = static_cast<std::uint64_t>(at);
+    std::string piece(bytes_of(where));
+    piece.append(bytes.data(), static_cast<std::size_t>(got));
+    tell(Message::kFileData, piece);
+    at += got;
+  }
+  (void)::close(file);
+  return 0;
+}
+
+// False: what the launcher never says.
+bool hear(const ReceivedMessage& said, Program& program) {
+  switch (said.type) {
+    case Message::kControl:
+      if (!program.runner_gone) program.to_runner += said.payload;
       return true;
-    }
-    case Keeper::kTotals: {
-      const KeeperTotals totals{streams[0].written(), streams[1].written()};
-      tell(Keeper::kTotals, &totals, sizeof(totals));
+    case Message::kControlEnd: program.control_ended = true; return true;
+    case Message::kEntropy: answer(stir(said.payload)); return true;
+    case Message::kClock: answer(set_clock(said.payload)); return true;
+    case Message::kFile: {
+      const auto failed = static_cast<std::uint32_t>(tell_file(said.payload));
+      tell(Message::kFileEnd, bytes_of(failed));
       return true;
     }
     default: return false;
   }
 }
 
+// ---- The end of the program
+
+// With its whole tree; then what they printed to the last, and how it was.
+void tell_end(Program& program, int status) {
+  const std::string group = kProgramGroup;
+  write_text(group + "/cgroup.kill", "1");
+  for (int tries = 0; number_in(group + "/cgroup.events", "populated ") != 0 && tries < kEndTries; ++tries) {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+    (void)::usleep(1000);
+  }
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+  take_printed(program);
+  while (take(program.control, Message::kControl) > 0) {}
+  GuestEnded ended;
+  ended.status = static_cast<std::uint32_t>(status);
+  ended.oom_kills = number_in(group + "/memory.events", "oom_kill ");
+  ended.memory_peak = number_in(group + "/memory.peak", "");
+  ended.pids_refused = number_in(group + "/pids.events", "max ");
+  ended.pids_peak = number_in(group + "/pids.peak", "");
+  struct statvfs layer {};
+  if (::statvfs((std::string(kRoot) + "/vol").c_str(), &layer) == 0) {
+    ended.disk_used = (layer.f_blocks - layer.f_bfree) * layer.f_frsize;
+    ended.disk_free = layer.f_bfree * layer.f_frsize;
+    ended.inodes_free = layer.f_ffree;
+  }
+  tell(Message::kEnded, bytes_of(ended));
+}
+
+void reap(int signals, Program& program) {
+  signalfd_siginfo info{};
+  while (::read(signals, &info, sizeof(info)) > 0) {}
+  int status = 0;
+  for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (ended != program.pid) continue;
+    program.pid = -1;
+    return tell_end(program, status);
+  }
+}
+
 // Carries until the launcher ends this machine.
-[[noreturn]] void serve(int signals, pid_t program) {
-  bool gone = false;  // the keeper's other end: looked at again after a while
+[[noreturn]] void serve(int signals, Program program) {
+  MessageReader reader;
+  bool gone = false;  // the port's other end: looked at again after a while
   for (;;) {
-    std::array<pollfd, 6> items{};
-    items[0] = {gone ? -1 : keeper, POLLIN, 0};
-    items[1] = {signals, POLLIN, 0};
-    for (std::size_t i = 0; i < 2; ++i) {
-      items.at(2 + i) = {streams.at(i).holds() ? -1 : streams.at(i).pipe, POLLIN, 0};
-      items.at(4 + i) = {streams.at(i).holds() ? streams.at(i).port : -1, POLLOUT, 0};
-    }
-    if (::poll(items.data(), items.size(), gone ? kBackOffMs : -1) < 0 && errno != EINTR) die("poll");
+    const bool hears = !gone && program.to_runner.size() < kHeldMax;
+    const short control = program.to_runner.empty() ? POLLIN : POLLIN | POLLOUT;
+    std::array<pollfd, 5> items = {pollfd{hears ? port : -1, POLLIN, 0}, {signals, POLLIN, 0},
+                                   {program.out, POLLIN, 0},             {program.err, POLLIN, 0},
+                                   {program.control, control, 0}};
+    if (::poll(items.data(), items.size(), gone ? kBackOffMs : -1) < 0 && errno != EINTR) fail("poll");
     gone = false;
-    for (std::size_t i = 0; i < 2; ++i) {
-      // Nobody takes it any more: the program goes on all the same.
-      if ((items.at(4 + i).revents & (POLLHUP | POLLOUT)) == POLLHUP) streams.at(i).at = streams.at(i).size;
-      if (items.at(2 + i).revents != 0) streams.at(i).take();
-      streams.at(i).give();
+    if (items[2].revents != 0 || items[3].revents != 0) {
+      (void)take(program.out, Message::kOut);
+      (void)take(program.err, Message::kErr);
     }
-    if (items[1].revents != 0) {
-      signalfd_siginfo info{};
-      while (::read(signals, &info, sizeof(info)) > 0) {}
-      int status = 0;
-      for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-        const auto said = static_cast<std::uint32_t>(status);
-        if (ended == program) tell(Keeper::kEnded, &said, sizeof(said));
+    if ((items[4].revents & ~POLLOUT) != 0) {
+      take_printed(program);
+      (void)take(program.control, Message::kControl);
+    }
+    if (items[0].revents != 0) {
+      gone = !reader.read(port);
+      ReceivedMessage said;
+      for (auto next = reader.next(said); next != MessageReader::Next::kNone; next = reader.next(said)) {
+        if (next == MessageReader::Next::kBroken || !hear(said, program)) fail("the launcher's message");
       }
     }
-    if ((items[0].revents & POLLIN) != 0) {
-      gone = !hear_keeper();
-    } else if (items[0].revents != 0) {
-      gone = true;
-    }
+    give_runner(program);
+    if (items[1].revents != 0) reap(signals, program);
   }
 }
 
 int be_init() {
-  for (const char* directory : {"/dev", "/proc", "/sys", "/root", "/image"}) (void)::mkdir(directory, 0755);
+  for (const char* directory : {"/dev", "/proc", "/root", "/image", "/group"}) (void)::mkdir(directory, 0755);
   (void)::mount("dev", "/dev", "devtmpfs", 0, nullptr);
   (void)::mount("proc", "/proc", "proc", 0, nullptr);
   load_modules();
-  keeper = open_port(kPortKeeper, O_RDWR);
-  if (keeper < 0) power_off();
+  port = open_port();
+  if (port < 0) power_off();
   Command command;
   read_command(command);
   make_tree(command.limits);
-  const int control = open_port(kPortControl, O_RDWR);
-  streams[0].port = open_port(kPortOut, O_WRONLY | O_NONBLOCK);
-  streams[1].port = open_port(kPortErr, O_WRONLY | O_NONBLOCK);
-  need(control >= 0 && streams[0].port >= 0 && streams[1].port >= 0, "the ports");
-  std::array<int, 2> ends{};
-  for (std::size_t i = 0; i < 2; ++i) {
-    int pipe[2] = {-1, -1};
-    need(::pipe2(pipe, O_CLOEXEC) == 0, "pipe");
-    (void)::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
-    streams.at(i).pipe = pipe[0];
-    ends.at(i) = pipe[1];
-  }
+  make_group(command.limits);
   sigset_t children;
   (void)::sigemptyset(&children);
   (void)::sigaddset(&children, SIGCHLD);
   (void)::sigprocmask(SIG_BLOCK, &children, nullptr);
   const int signals = ::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  need(signals >= 0 && nothing >= 0, "signalfd");
-  const pid_t program = ::fork();
-  need(program >= 0, "fork");
-  if (program == 0) run_program(command, {nothing, ends[0], ends[1], control});
-  for (const int fd : {control, ends[0], ends[1], nothing}) (void)::close(fd);
-  tell(Keeper::kReady, nullptr, 0);
-  serve(signals, program);
+  need(signals >= 0, "signalfd");
+  Program program = start_program(command);
+  tell(Message::kReady, "");
+  serve(signals, std::move(program));
 }
 
 }  // namespace
+
+void fail(const char* what) {
+  const std::string text = std::string(what) + ": " + std::strerror(errno);
+  if (is_program) ::_exit(kExecFailed);
+  if (port >= 0) tell(Message::kFailed, text.substr(0, 200));
+  power_off();
+}
+
 }  // namespace casemate::guest
 
 int main() { return casemate::guest::be_init(); }

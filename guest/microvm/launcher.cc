@@ -3,142 +3,56 @@
 //
 //     casemate-microvm NAME=VALUE... -- PROGRAM ARGUMENT...
 //
-// memory (MiB of the guest), disk (bytes), inodes, file_size, open_files, processes: the guest's limits, which its
-// own kernel keeps. Descriptors: 0, 1 and 2 are the program's, 3 is the control socket, 4 the image of the program
-// as a squashfs. The environment is the program's. The box's own root has QEMU, the kernel and its modules.
+// machine: MiB of the guest; memory, processes, disk, inodes, file_size and open_files: limits, which the guest's own
+// kernel keeps. Descriptors: 0, 1 and 2 are
+// the program's, 3 is the control socket, 4 the image of the program as a squashfs. The environment is the
+// program's. The box's own root has QEMU, the kernel and its modules.
 //
-//     engine ── control, stdout, stderr ── casemate-microvm ── five sockets ── QEMU ── ports ── casemate-vm-init
+//     engine ── control, stdout, stderr ── casemate-microvm ── a socket ── QEMU ── a port ── casemate-vm-init
 //
-// Everything that comes from QEMU is as hostile as the guest.
-#include <dirent.h>
+// Everything that comes from QEMU is as hostile as the guest. No wait here has a deadline of its own: the box's wall
+// clock ends them all, from outside.
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "init/end_frame.h"
-#include "microvm/keeper.h"
+#include "microvm/control_filter.h"
+#include "microvm/layer_files.h"
+#include "microvm/machine.h"
+#include "microvm/message_io.h"
 
 namespace casemate::guest {
 namespace {
 
-constexpr const char* kQemu = "/usr/bin/qemu-system-x86_64";
-constexpr const char* kInit = "/usr/lib/casemate/casemate-vm-init";
-constexpr const char* kKernel = "/boot/vmlinuz";
-constexpr const char* kRunner = "/usr/lib/casemate/python";
-constexpr const char* kModules = "/usr/lib/casemate/modules";
+constexpr int kControl = 3, kImage = 4;
 constexpr int kExitFailed = 125;
 constexpr int kExitSignalled = 128;
-constexpr int kDrainMs = 10'000;
+constexpr std::size_t kHeldMax = std::size_t{256} << 10;  // for a guest that does not read
 
-[[noreturn]] void die(const char* what) {
-  std::fprintf(stderr, "casemate: the microvm could not be made: %s: %s\n", what, std::strerror(errno));
-  std::_Exit(kExitFailed);
-}
-
-// ---- The initramfs: a cpio archive in memory (newc: Documentation/driver-api/early-userspace/buffer-format.rst)
-
-class Archive {
- public:
-  void add(const std::string& path, std::uint32_t mode, std::string_view content) {
-    char header[111];
-    (void)std::snprintf(header, sizeof(header),
-                        "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x", ++inode_, mode, 0U, 0U, 1U, 0U,
-                        static_cast<unsigned>(content.size()), 0U, 0U, 0U, 0U,
-                        static_cast<unsigned>(path.size() + 1), 0U);
-    bytes_ += header;
-    bytes_ += path;
-    bytes_ += '\0';
-    pad();
-    bytes_ += content;
-    pad();
-  }
-  void add_directory(const std::string& path) { add(path, S_IFDIR | 0755, {}); }
-  // As a descriptor that QEMU can open by its path in /proc.
-  int finish() {
-    add("TRAILER!!!", 0, {});
-    const int memory = ::memfd_create("initramfs", 0);
-    if (memory < 0) die("memfd_create");
-    std::string_view left = bytes_;
-    while (!left.empty()) {
-      const ssize_t put = ::write(memory, left.data(), left.size());
-      if (put < 0) die("write the initramfs");
-      left.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return memory;
-  }
-
- private:
-  void pad() { bytes_.resize((bytes_.size() + 3) / 4 * 4, '\0'); }
-  std::string bytes_;
-  std::uint32_t inode_ = 0;
-};
-
-std::string content_of(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) die(path.c_str());
-  std::string content;
-  std::array<char, 1 << 16> buffer{};
-  for (ssize_t got = 0; (got = ::read(file, buffer.data(), buffer.size())) != 0;) {
-    if (got < 0) die(path.c_str());
-    content.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  (void)::close(file);
-  return content;
-}
-
-// A directory of the box's own root, which the guest finds at the same place.
-void add_tree(Archive& archive, const std::string& path) {
-  std::string parent = "guest";
-  for (std::size_t at = 0; at != std::string::npos; at = path.find('/', at + 1))
-    archive.add_directory(parent + path.substr(0, at));
-  archive.add_directory(parent + path);
-  DIR* directory = ::opendir(path.c_str());
-  if (directory == nullptr) die(path.c_str());
-  while (const dirent* entry = ::readdir(directory)) {
-    const std::string below = path + "/" + entry->d_name;
-    if (entry->d_name[0] == '.') continue;
-    struct stat status {};
-    if (::lstat(below.c_str(), &status) < 0) die(below.c_str());
-    if (S_ISDIR(status.st_mode)) add_tree(archive, below);
-    if (S_ISREG(status.st_mode)) archive.add(parent + below, S_IFREG | 0644, content_of(below));
-  }
-  (void)::closedir(directory);
-}
-
-struct Request {
-  std::string memory = "256";
-  std::string limits;   // "name=value" each, ended by NUL
-  std::string command;  // as casemate-vm-init reads it
-};
-
-Request read_request(int argc, char** argv) {
-  Request request;
+MachineRequest read_request(int argc, char** argv) {
+  MachineRequest request;
   int at = 1;
   for (; at < argc && std::string_view(argv[at]) != "--"; ++at) {
     const std::string_view entry = argv[at];
-    if (entry.starts_with("memory="))
-      request.memory = entry.substr(7);
-    else
+    if (entry.starts_with("machine=")) {
+      request.memory_mib = entry.substr(8);
+    } else {
       request.limits += std::string(entry) + '\0';
+    }
   }
   for (++at; at < argc; ++at) request.command += std::string(argv[at]) + '\0';
   request.command += '\0';
@@ -147,245 +61,176 @@ Request read_request(int argc, char** argv) {
   return request;
 }
 
-int make_initramfs(const Request& request) {
-  Archive archive;
-  archive.add_directory("dev");
-  archive.add_directory("modules");
-  archive.add("init", S_IFREG | 0755, content_of(kInit));
-  for (const char* name : {"virtio_ring", "virtio", "virtio_mmio", "virtio_console", "virtio_blk", "squashfs", "overlay"})
-    archive.add(std::string("modules/") + name + ".ko", S_IFREG | 0644,
-                content_of(std::string(kModules) + "/" + name + ".ko"));
-  add_tree(archive, kRunner);
-  archive.add("command", S_IFREG | 0644, request.command);
-  return archive.finish();
-}
-
-// The rate of the counter that a guest of software emulation sees: this machine's. Without it the guest's kernel
-// has no source of time to calibrate it with.
-std::string counter_khz() {
-  const auto nanoseconds = [] {
-    timespec time{};
-    (void)::clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-  };
-  const std::uint64_t begun = nanoseconds(), first = __rdtsc();
-  const timespec pause{0, 20'000'000};
-  (void)::nanosleep(&pause, nullptr);
-  const std::uint64_t ended = nanoseconds(), last = __rdtsc();
-  return std::to_string((last - first) * 1'000'000 / (ended - begun));
-}
-
-// ---- QEMU
-
-struct Machine {
-  pid_t pid = -1;
-  int control = -1, out = -1, err = -1, keeper = -1;  // our ends of its ports
-};
-
-std::vector<std::string> machine_arguments(const Request& request, int initramfs, int image,
-                                           const std::array<int, 4>& ports) {
-  std::vector<std::string> arguments = {
-      kQemu, "-M", "microvm,acpi=on,rtc=on,isa-serial=off,pit=off,pic=off,x-option-roms=off", "-accel",
-      "tcg,thread=multi,tb-size=32", "-cpu", "max,-la57", "-smp", "1", "-m", request.memory,
-      // Nothing that was not asked for, no network, and no more rights than these.
-      "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot", "-sandbox",
-      "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny", "-bios",
-      "/usr/share/qemu/qboot.rom", "-kernel", kKernel, "-initrd", "/proc/self/fd/" + std::to_string(initramfs),
-      "-append",
-      "panic=-1 reboot=t quiet loglevel=0 tsc=reliable cryptomgr.notests init_on_alloc=0 ipv6.disable=1 audit=0 "
-      "tsc_early_khz=" +
-          counter_khz(),
-      "-add-fd", "fd=" + std::to_string(image) + ",set=1", "-blockdev",
-      "driver=file,node-name=image,filename=/dev/fdset/1,read-only=on,locking=off", "-device",
-      "virtio-blk-device,drive=image", "-device", "virtio-serial-device,max_ports=8"};
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    const std::string name = "port" + std::to_string(i + 1);
-    arguments.insert(arguments.end(),
-                     {"-chardev", "socket,id=" + name + ",fd=" + std::to_string(ports.at(i)), "-device",
-                      "virtserialport,chardev=" + name + ",nr=" + std::to_string(i + 1)});
-  }
-  return arguments;
-}
-
-Machine start_machine(const Request& request, int image) {
-  Machine machine;
-  std::array<int*, 4> ours = {&machine.control, &machine.out, &machine.err, &machine.keeper};
-  std::array<int, 4> theirs{};
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    int pair[2] = {-1, -1};
-    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) die("socketpair");
-    *ours.at(i) = pair[0];
-    (void)::fcntl(pair[0], F_SETFD, FD_CLOEXEC);
-    (void)::fcntl(pair[0], F_SETFL, O_NONBLOCK);
-    theirs.at(i) = pair[1];
-  }
-  const int initramfs = make_initramfs(request);
-  const std::vector<std::string> arguments = machine_arguments(request, initramfs, image, theirs);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  char* environment[] = {nullptr};
-  machine.pid = ::fork();
-  if (machine.pid < 0) die("fork");
-  if (machine.pid == 0) {
-    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // What it says of itself is not the program's output.
-    const int nothing = ::open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < 3; ++fd) (void)::dup2(nothing, fd);
-    (void)::close(3);
-    (void)::execve(kQemu, argv.data(), environment);
-    ::_exit(kExitFailed);
-  }
-  for (const int fd : theirs) (void)::close(fd);
-  (void)::close(initramfs);
-  (void)::close(image);
-  return machine;
-}
-
-// ---- Channels
-
-// Bytes on their way from one descriptor to another.
-struct Way {
-  int from = -1, to = -1;
-  std::uint64_t carried = 0;
-  bool over = false;  // nothing comes any more, or nobody takes it
-  std::size_t at = 0, size = 0;
-  std::array<char, 1 << 16> bytes{};
-
-  bool holds() const { return at < size; }
-  pollfd item() const {
-    if (over && !holds()) return {-1, 0, 0};
-    return holds() ? pollfd{to, POLLOUT, 0} : pollfd{from, POLLIN, 0};
-  }
-  void carry() {
-    if (!holds() && !over) {
-      const ssize_t got = ::read(from, bytes.data(), bytes.size());
-      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) over = true;
-      if (got <= 0) return;
-      at = 0;
-      size = static_cast<std::size_t>(got);
-    }
-    while (holds()) {
-      const ssize_t put = ::write(to, bytes.data() + at, size - at);
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0 && errno != EAGAIN) {
-        over = true;
-        at = size;
-      }
-      if (put <= 0) return;
-      at += static_cast<std::size_t>(put);
-      carried += static_cast<std::uint64_t>(put);
-    }
-  }
-};
-
-// What the guest's process 1 says, as it comes.
-class KeeperLine {
+// Bytes for a descriptor that may not take them at once.
+class Outlet {
  public:
-  explicit KeeperLine(int fd) : fd_(fd) {}
-  void tell(Keeper type) const {
-    const KeeperHeader header{static_cast<std::uint32_t>(type), 0};
-    (void)::send(fd_, &header, sizeof(header), MSG_NOSIGNAL);
+  explicit Outlet(int fd) : fd_(fd) {}
+  void add(std::string_view bytes) {
+    if (!over_) held_ += bytes;
+    give();
   }
-  // Reads what is there. False when the other end is gone or says what is no message.
-  bool read() {
-    std::array<char, 4096> buffer{};
-    const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
-    if (got < 0) return errno == EAGAIN || errno == EINTR;
-    if (got == 0) return false;
-    bytes_.append(buffer.data(), static_cast<std::size_t>(got));
-    return bytes_.size() <= sizeof(KeeperHeader) + kKeeperMax;
+  void give() {
+    while (!held_.empty()) {
+      const ssize_t put = ::write(fd_, held_.data(), held_.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0 && errno == EAGAIN) return;
+      if (put <= 0) {  // nobody takes it any more
+        over_ = true;
+        return held_.clear();
+      }
+      held_.erase(0, static_cast<std::size_t>(put));
+    }
   }
-  // The next whole message. Nothing: none yet.
-  std::optional<std::pair<Keeper, std::string>> next() {
-    KeeperHeader header;
-    if (bytes_.size() < sizeof(header)) return std::nullopt;
-    std::memcpy(&header, bytes_.data(), sizeof(header));
-    if (header.length > kKeeperMax || bytes_.size() < sizeof(header) + header.length) return std::nullopt;
-    std::string payload = bytes_.substr(sizeof(header), header.length);
-    bytes_.erase(0, sizeof(header) + header.length);
-    return std::pair(static_cast<Keeper>(header.type), std::move(payload));
-  }
+  bool holds() const { return !held_.empty(); }
+  std::size_t size() const { return held_.size(); }
+  pollfd item() const { return {holds() ? fd_ : -1, POLLOUT, 0}; }
 
  private:
   int fd_;
-  std::string bytes_;
+  std::string held_;
+  bool over_ = false;
 };
 
-std::int64_t now_ms() {
-  timespec time{};
-  (void)::clock_gettime(CLOCK_MONOTONIC, &time);
-  return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+class Relay {
+ public:
+  explicit Relay(const Machine& machine) : port_(machine.port), to_guest_(machine.port) {}
+  // Until the program has ended and all that it said and made is handed on. Nothing: the machine ended without a
+  // word, or broke its word.
+  std::optional<GuestEnded> carry();
+
+ private:
+  bool hear_guest();
+  bool take(const ReceivedMessage& said);
+  void hear_engine();
+  std::vector<std::string> all_files() const;
+  void next_file();
+
+  int port_;
+  Outlet to_guest_, out_{STDOUT_FILENO}, err_{STDERR_FILENO}, to_engine_{kControl};
+  bool engine_ended_ = false;
+  ControlFilter from_guest_{ControlFilter::From::kGuest}, from_engine_{ControlFilter::From::kEngine};
+  MessageReader reader_;
+  std::optional<GuestEnded> ended_;
+  std::vector<std::string> files_;  // to be fetched, the last first
+  bool fetching_ = false;
+  LayerFile file_;
+};
+
+void Relay::hear_engine() {
+  static std::array<char, kMessageMax / 2> bytes;
+  const ssize_t got = ::read(kControl, bytes.data(), bytes.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got > 0) {
+    const std::string on = from_engine_.take({bytes.data(), static_cast<std::size_t>(got)});
+    for (std::size_t at = 0; at < on.size(); at += kMessageMax)
+      to_guest_.add(message_of(Message::kControl, std::string_view(on).substr(at, kMessageMax)));
+    return;
+  }
+  engine_ended_ = true;
+  to_guest_.add(message_of(Message::kControlEnd, ""));
 }
 
-// Carries until the program has ended and all that it wrote has gone out. How it ended; nothing: the machine ended
-// without a word.
-std::optional<int> serve(const Machine& machine, int control) {
-  (void)::fcntl(control, F_SETFL, O_NONBLOCK);
-  static std::array<Way, 4> ways;
-  const std::array<std::pair<int, int>, 4> ends = {std::pair{control, machine.control},
-                                                   {machine.control, control},
-                                                   {machine.out, STDOUT_FILENO},
-                                                   {machine.err, STDERR_FILENO}};
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    ways.at(i).from = ends.at(i).first;
-    ways.at(i).to = ends.at(i).second;
+std::vector<std::string> Relay::all_files() const {
+  std::set<std::string> files = from_guest_.files();
+  files.insert(from_engine_.files().begin(), from_engine_.files().end());
+  return {files.begin(), files.end()};
+}
+
+// One at a time, when the program and its whole tree have ended: nobody is left who could change them.
+void Relay::next_file() {
+  fetching_ = !files_.empty();
+  if (!fetching_) return;
+  to_guest_.add(message_of(Message::kFile, files_.back()));
+  file_.begin(files_.back());
+  files_.pop_back();
+}
+
+// False: no word of a guest that keeps to the protocol.
+bool Relay::take(const ReceivedMessage& said) {
+  const std::string& payload = said.payload;
+  const bool runs = !ended_.has_value();
+  switch (said.type) {
+    case Message::kReady: return runs;
+    case Message::kOut: out_.add(payload); return runs;
+    case Message::kErr: err_.add(payload); return runs;
+    case Message::kControl: to_engine_.add(from_guest_.take(payload)); return runs;
+    case Message::kEnded:
+      if (!runs || !read_value(payload, ended_.emplace())) return false;
+      files_ = all_files();
+      next_file();
+      return true;
+    case Message::kFileKind: {
+      FileKind kind;
+      if (!fetching_ || !read_value(payload, kind)) return false;
+      file_.take_kind(kind);
+      return true;
+    }
+    case Message::kFileData: file_.take_data(payload); return fetching_;
+    case Message::kFileEnd: {
+      std::uint32_t failed = 0;
+      if (!fetching_ || !read_value(payload, failed)) return false;
+      file_.end(failed != 0);
+      next_file();
+      return true;
+    }
+    case Message::kFailed:
+      std::fprintf(stderr, "casemate: the microvm's guest could not be made: %.200s\n", payload.c_str());
+      return false;
+    default: return false;
   }
-  KeeperLine keeper(machine.keeper);
-  std::optional<int> status;
-  std::optional<KeeperTotals> totals;
-  std::int64_t until = 0;
+}
+
+// False when nothing more is to be heard.
+bool Relay::hear_guest() {
+  if (!reader_.read(port_)) return false;
+  ReceivedMessage said;
+  for (auto next = reader_.next(said); next != MessageReader::Next::kNone; next = reader_.next(said)) {
+    if (next == MessageReader::Next::kBroken || !take(said)) return false;
+  }
+  return true;
+}
+
+std::optional<GuestEnded> Relay::carry() {
   for (;;) {
-    std::array<pollfd, 5> items{};
-    for (std::size_t i = 0; i < ways.size(); ++i) items.at(i) = ways.at(i).item();
-    items[4] = {machine.keeper, POLLIN, 0};
-    const int wait = status ? static_cast<int>(std::max<std::int64_t>(0, until - now_ms())) : -1;
-    if (::poll(items.data(), items.size(), wait) < 0 && errno != EINTR) die("poll");
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      if (items.at(i).revents != 0) ways.at(i).carry();
-    }
-    if (items[4].revents != 0 && !keeper.read()) return status;
-    while (const auto said = keeper.next()) {
-      const std::string& payload = said->second;
-      if (said->first == Keeper::kEnded && payload.size() == sizeof(std::uint32_t) && !status) {
-        std::uint32_t given = 0;
-        std::memcpy(&given, payload.data(), sizeof(given));
-        status = static_cast<int>(given & 0xffff);
-        until = now_ms() + kDrainMs;
-        keeper.tell(Keeper::kTotals);
-      } else if (said->first == Keeper::kTotals && payload.size() == sizeof(KeeperTotals)) {
-        totals.emplace();
-        std::memcpy(&*totals, payload.data(), sizeof(*totals));
-      } else if (said->first == Keeper::kFailed) {
-        std::fprintf(stderr, "casemate: the microvm's guest could not be made: %.200s\n", payload.c_str());
-        return std::nullopt;
-      }
-    }
-    if (!status) continue;
-    // All that it wrote to its control port was there before process 1 could say that it ended.
-    for (bool more = true; more;) {
-      const std::uint64_t before = ways[1].carried;
-      ways[1].carry();
-      more = ways[1].carried != before;
-    }
-    const auto out = [&](const Way& way, std::uint64_t total) { return way.over || way.carried >= total; };
-    const bool drained = totals && !ways[1].holds() && out(ways[2], totals->out) && out(ways[3], totals->err);
-    if (drained || now_ms() >= until) return status;
+    const bool full = out_.holds() || err_.holds() || to_engine_.holds();
+    if (ended_ && !fetching_ && !full) return ended_;
+    const bool hears_engine = !engine_ended_ && !ended_ && to_guest_.size() < kHeldMax;
+    std::array<pollfd, 6> items = {pollfd{full ? -1 : port_, POLLIN, 0},
+                                   {hears_engine ? kControl : -1, POLLIN, 0},
+                                   to_guest_.item(),
+                                   out_.item(),
+                                   err_.item(),
+                                   to_engine_.item()};
+    if (::poll(items.data(), items.size(), -1) < 0 && errno != EINTR) die("poll");
+    if (items[1].revents != 0) hear_engine();
+    for (Outlet* outlet : {&to_guest_, &out_, &err_, &to_engine_}) outlet->give();
+    if (items[0].revents != 0 && !hear_guest()) return std::nullopt;
   }
 }
 
 int launch(int argc, char** argv) {
-  const Request request = read_request(argc, argv);
-  constexpr int kControl = 3, kImage = 4;
+  const MachineRequest request = read_request(argc, argv);
   (void)::signal(SIGPIPE, SIG_IGN);
   (void)::fcntl(kControl, F_SETFD, FD_CLOEXEC);
   const Machine machine = start_machine(request, kImage);
-  const std::optional<int> status = serve(machine, kControl);
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO, kControl}) (void)::fcntl(fd, F_SETFL, O_NONBLOCK);
+  Relay relay(machine);
+  const std::optional<GuestEnded> ended = relay.carry();
   (void)::kill(machine.pid, SIGKILL);
   (void)::waitpid(machine.pid, nullptr, 0);
-  if (!status || (!WIFEXITED(*status) && !WIFSIGNALED(*status))) return kExitFailed;
-  tell_end(kControl, *status);
-  return WIFEXITED(*status) ? WEXITSTATUS(*status) : kExitSignalled + WTERMSIG(*status);
+  if (!ended) return kExitFailed;
+  const int status = static_cast<int>(ended->status & 0xffff);
+  if (!WIFEXITED(status) && !WIFSIGNALED(status)) return kExitFailed;
+  using frame::Tag;
+  tell_end(kControl, {{Tag::kWaitStatus, ended->status & 0xffff},
+                      {Tag::kOomKills, ended->oom_kills},
+                      {Tag::kMemoryPeak, ended->memory_peak},
+                      {Tag::kPidsRefused, ended->pids_refused},
+                      {Tag::kPidsPeak, ended->pids_peak},
+                      {Tag::kDiskUsed, ended->disk_used},
+                      {Tag::kDiskFree, ended->disk_free},
+                      {Tag::kInodesFree, ended->inodes_free}});
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitSignalled + WTERMSIG(status);
 }
 
 }  // namespace

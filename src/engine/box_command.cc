@@ -13,6 +13,9 @@ constexpr std::uint32_t kRuntimePids = 96;
 constexpr std::uint32_t kStubsOfAProcess = 3;
 // Its file server holds one and more for each file that the guest has looked at.
 constexpr std::uint32_t kRuntimeFiles = 8192;
+constexpr std::uint32_t kMachineFiles = 64;
+// Of QEMU beside its guest's: what it was booted with, translated code, its own.
+constexpr Bytes kMachineMemory = mib(224);
 
 }  // namespace
 
@@ -48,21 +51,63 @@ std::vector<std::string> python_command() {
           "from casemate import _runner; _runner.main()"};
 }
 
-std::vector<std::string> rung_command(frame::Rung rung, const box::Limits& limits,
-                                      std::vector<std::string> program) {
-  if (rung == frame::Rung::kJail) return program;
-  std::vector<std::string> command = {"/usr/lib/casemate/casemate-gvisor",
-                                      std::to_string(limits.file_size.count),
-                                      std::to_string(limits.open_files), "/usr/lib/casemate/casemate-init"};
+namespace {
+
+// Of a microvm: for the guest's kernel and its tables of so much memory, and for process 1.
+Bytes machine_memory(const RungBox& box) {
+  return {box.limits.memory.count + mib(64).count + box.limits.memory.count / 32 + box.input.count};
+}
+
+std::vector<std::string> microvm_command(const RungBox& box) {
+  const auto entry = [](const char* name, std::uint64_t value) {
+    return std::string(name) + "=" + std::to_string(value);
+  };
+  const box::Limits& limits = box.limits;
+  return {"/usr/lib/casemate/casemate-microvm",
+          entry("machine", (machine_memory(box).count >> 20) + 1),
+          entry("memory", limits.memory.count),
+          entry("processes", limits.pids),
+          entry("disk", limits.disk.count),
+          entry("inodes", limits.inodes),
+          entry("file_size", limits.file_size.count),
+          entry("open_files", limits.open_files),
+          "--"};
+}
+
+}  // namespace
+
+std::vector<std::string> box_command(const RungBox& box, std::vector<std::string> program) {
+  std::vector<std::string> command;
+  switch (box.rung) {
+    case frame::Rung::kJail: return program;
+    case frame::Rung::kGvisor:
+      command = {"/usr/lib/casemate/casemate-gvisor", std::to_string(box.limits.file_size.count),
+                 std::to_string(box.limits.open_files), "/usr/lib/casemate/casemate-init"};
+      break;
+    case frame::Rung::kMicrovm: command = microvm_command(box); break;
+  }
   command.insert(command.end(), std::make_move_iterator(program.begin()),
                  std::make_move_iterator(program.end()));
   return command;
 }
 
-box::Limits rung_limits(frame::Rung rung, box::Limits limits) {
-  if (rung == frame::Rung::kJail) return limits;
-  limits.pids = limits.pids * kStubsOfAProcess + kRuntimePids;
-  limits.open_files = std::max(limits.open_files, std::min(kRuntimeFiles, box::this_machine().open_files));
+box::Limits box_limits(const RungBox& box) {
+  box::Limits limits = box.limits;
+  switch (box.rung) {
+    case frame::Rung::kJail: break;
+    case frame::Rung::kGvisor:
+      limits.pids = limits.pids * kStubsOfAProcess + kRuntimePids;
+      limits.open_files =
+          std::max(limits.open_files, std::min(kRuntimeFiles, box::this_machine().open_files));
+      break;
+    case frame::Rung::kMicrovm:
+      // The guest's kernel keeps the program's; these are QEMU's, and room for the products.
+      limits.memory = {machine_memory(box).count + kMachineMemory.count + limits.disk.count};
+      limits.file_size = {std::max(limits.file_size.count, machine_memory(box).count + mib(1).count)};
+      limits.pids = kRuntimePids;
+      limits.open_files = std::max(limits.open_files, kMachineFiles);
+      break;
+  }
   return limits;
 }
 

@@ -25,11 +25,16 @@ inline constexpr const char* kNoPython =
 // The Python runner: argv, with a path in the image first.
 std::vector<std::string> python_command();
 
-// What a box of this rung executes in order to run `program` in it.
-std::vector<std::string> rung_command(frame::Rung rung, const box::Limits& limits,
-                                      std::vector<std::string> program);
-// What a box of this rung may use where its guest may use `limits`. Memory is that of the whole box; the
-// host's processes and descriptors are not the guest's, and a runtime needs more of them.
-box::Limits rung_limits(frame::Rung rung, box::Limits limits);
+// A box of a rung whose guest may use `limits`, and reads so much.
+struct RungBox {
+  frame::Rung rung = frame::Rung::kJail;
+  box::Limits limits;
+  Bytes input{0};
+};
+// What it executes in order to run `program` in its guest.
+std::vector<std::string> box_command(const RungBox& box, std::vector<std::string> program);
+// What the box may use. Memory is that of the whole box, its runtime included where that cannot be told from the
+// guest (gvisor); the host's processes and descriptors are not the guest's, and a runtime needs more of them.
+box::Limits box_limits(const RungBox& box);
 
 }  // namespace casemate::engine

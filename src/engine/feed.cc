@@ -26,6 +26,14 @@ void message(std::string& out, GuestType type, std::string_view payload) {
 
 RunnerFeed::RunnerFeed(const Request& request, Bytes memory) : request_(request), memory_(memory) {}
 
+void RunnerFeed::say_artifacts() {
+  for (const std::string& path : request_.artifacts) {
+    std::string payload;
+    field(payload, Tag::kPath, path);
+    message(buffer_, GuestType::kCollect, payload);
+  }
+}
+
 // One more message behind what is in the buffer.
 Result<void> RunnerFeed::refill() {
   std::string payload;
@@ -74,9 +82,11 @@ Result<void> RunnerFeed::refill() {
 }
 
 Result<std::string_view> RunnerFeed::pending() {
-  if (buffer_offset_ == buffer_.size()) {
+  if (buffer_offset_ > 0 && buffer_offset_ == buffer_.size()) {
     buffer_.clear();
     buffer_offset_ = 0;
+  }
+  if (buffer_offset_ == 0) {
     // Small ones together: a slot that waits is then woken once, by a request that is whole.
     while (buffer_.size() < kTogether && state_ != State::kDone) TRY(refill());
   }

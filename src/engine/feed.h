@@ -16,6 +16,8 @@ class RunnerFeed {
  public:
   // Reads the request while it is sent; the request must outlive it.
   RunnerFeed(const Request& request, Bytes memory);
+  // Says first which files are products: to a rung whose guest has a layer of its own.
+  void say_artifacts();
 
   // The bytes to be sent next; empty when all has been said. Errors: system (a file cannot be read).
   Result<std::string_view> pending();

@@ -53,8 +53,8 @@ LiveRun::LiveRun(const Request& request, box::WardenClient& warden, std::uint64_
                 [&products](Stream stream, std::string_view bytes) { products.spool(stream, bytes); }}),
       chunk_(chunk) {}
 
-Result<void> LiveRun::start(const Paths& paths, const Image& image, frame::Rung rung, int runtime) {
-  const sys::Fd image_dir = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
+Result<void> LiveRun::start(const Paths& paths, const Runtime& runtime) {
+  const sys::Fd root_dir = TRY(sys::open_at(AT_FDCWD, runtime.box_root, O_PATH | O_DIRECTORY));
   const sys::Fd guest_dir = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
   const sys::Fd input = TRY(make_stdin(request_.stdin_bytes));
   sys::Pair out = TRY(sys::make_pipe());
@@ -63,21 +63,29 @@ Result<void> LiveRun::start(const Paths& paths, const Image& image, frame::Rung 
   for (const sys::Fd* fd : {&out.first, &err.first, &control.first}) TRY(sys::set_nonblocking(*fd));
 
   box::BoxSpec spec;
-  rung_ = spec.rung = rung;
-  report_ = outcome::GuestReport(/*own_kernel=*/rung != frame::Rung::kJail);
-  spec.limits = rung_limits(rung, request_.limits);
-  spec.arguments = rung_command(rung, request_.limits, python_command());
+  spec.rung = runtime.rung;
+  be_on(runtime.rung);
+  const RungBox box{runtime.rung, request_.limits, Bytes{request_.stdin_bytes.size()}};
+  spec.limits = box_limits(box);
+  spec.arguments = box_command(box, python_command());
   spec.environment = box_environment(request_.limits);
   spec.walls_off = request_.walls_off;
   spec.fail_stage = request_.fail_stage;
   TRY(warden_.make_box(box_, spec,
-                       {image_dir.get(), guest_dir.get(), input.get(), out.second.get(), err.second.get(),
-                        control.second.get(), runtime}));
+                       {root_dir.get(), guest_dir.get(), input.get(), out.second.get(), err.second.get(),
+                        control.second.get(), runtime.file}));
   stdout_ = std::move(out.first);
   stderr_ = std::move(err.first);
   control_ = std::move(control.first);
   started_at_ = now();
   return {};
+}
+
+void LiveRun::be_on(frame::Rung rung) {
+  rung_ = rung;
+  short_ = rung == frame::Rung::kJail ? kShort : kShortOwnKernel;
+  report_ = outcome::GuestReport(/*own_kernel=*/rung != frame::Rung::kJail);
+  if (rung == frame::Rung::kMicrovm) feed_.say_artifacts();
 }
 
 Result<void> LiveRun::start_in(Lease lease) {
@@ -90,9 +98,7 @@ Result<void> LiveRun::start_in(Lease lease) {
   started_->walls_on = lease_.walls_on;
   started_at_ = now();
   beside_ = lease_.processor == ::sched_getcpu();
-  rung_ = lease_.rung;
-  short_ = rung_ == frame::Rung::kJail ? kShort : kShortOwnKernel;
-  report_ = outcome::GuestReport(/*own_kernel=*/rung_ != frame::Rung::kJail);
+  be_on(lease_.rung);
   const milliseconds wall = request_.limits.wall;
   itimerspec until{};
   until.it_value.tv_sec = static_cast<time_t>(wall.count() / 1000);

@@ -32,8 +32,8 @@ class LiveRun {
   LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
           const Hooks& hooks, Others others, std::span<char> chunk);
 
-  // Asks for a box of its own. `runtime` is the program of the rung's runtime, -1 where it has none.
-  Result<void> start(const Paths& paths, const Image& image, frame::Rung rung, int runtime);
+  // Asks for a box of its own.
+  Result<void> start(const Paths& paths, const Runtime& runtime);
   // Takes a parked box: its timer is set, then the program is sent. The warden is told when the program
   // turns out not to be a short one.
   Result<void> start_in(Lease lease);
@@ -54,6 +54,7 @@ class LiveRun {
   Instant started_at() const { return started_at_; }
 
  private:
+  void be_on(frame::Rung rung);
   Result<void> on_warden();
   void take(box::WardenEvent event);
   void finish_if_done();

@@ -12,6 +12,7 @@
 
 #include "crypto/random.h"
 #include "crypto/sha256.h"
+#include "frame/layer_path.h"
 #include "json/utf8.h"
 
 namespace casemate::engine {
@@ -75,33 +76,6 @@ std::string numbered(const std::string& name, int number) {
 
 }  // namespace
 
-Result<std::string> path_beneath_layer(const std::string& path) {
-  std::vector<std::string> parts;
-  std::size_t at = 0;
-  while (at <= path.size()) {
-    const std::size_t end = std::min(path.find('/', at), path.size());
-    const std::string part = path.substr(at, end - at);
-    if (part == "..") return fail(ErrorCode::kDenied, "its path leads through '..'");
-    if (!part.empty() && part != ".") parts.push_back(part);
-    at = end + 1;
-  }
-  std::string below;
-  const bool absolute = !path.empty() && path.front() == '/';
-  if (!absolute) {
-    below = "work";
-  } else if (!parts.empty() && (parts.front() == "work" || parts.front() == "tmp")) {
-    below = parts.front();  // /work is a link to /vol/work; /tmp is /vol/tmp
-    parts.erase(parts.begin());
-  } else if (!parts.empty() && parts.front() == "vol") {
-    parts.erase(parts.begin());
-  } else {
-    return fail(ErrorCode::kDenied, "only files below /work, /vol and /tmp are collected");
-  }
-  for (const std::string& part : parts) below += (below.empty() ? "" : "/") + part;
-  if (below.empty()) return fail(ErrorCode::kDenied, "it names no file");
-  return below;
-}
-
 std::string shown_name(const std::string& path) {
   std::string_view bytes = std::string_view(path).substr(path.rfind('/') + 1);
   std::string name;
@@ -124,7 +98,7 @@ std::vector<outcome::GuestArtifact> manifest(const std::vector<outcome::GuestArt
   std::vector<outcome::GuestArtifact> wanted;
   std::map<std::string, std::size_t> places;
   const auto place_of = [&](const std::string& path) {
-    const auto beneath = path_beneath_layer(path);
+    const auto beneath = frame::path_beneath_layer(path);
     return places.try_emplace(beneath ? *beneath : path, wanted.size());
   };
   for (const outcome::GuestArtifact& artifact : declared) {
@@ -218,7 +192,7 @@ Products::Stored Products::store(const outcome::GuestArtifact& declared, const O
   artifact.media_type = declared.media_type.empty() ? media_type_of(declared.name) : declared.media_type;
   artifact.state = outcome::ArtifactState::kFailed;
 
-  auto path = path_beneath_layer(declared.path);
+  auto path = frame::path_beneath_layer(declared.path);
   Result<sys::Fd> source = path ? open(*path) : Result<sys::Fd>(tl::unexpected<Error>(path.error()));
   if (!source) {
     artifact.description = "not stored: " + source.error().message;

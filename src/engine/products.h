@@ -74,8 +74,4 @@ std::vector<outcome::GuestArtifact> manifest(const std::vector<outcome::GuestArt
 // A file's name as text, as the runner writes those that it declares: an invalid byte as \xc3.
 std::string shown_name(const std::string& path);
 
-// The path beneath the layer (/vol) of a path as the program wrote it: below /work, /vol, /tmp or
-// relative to /work. Errors: denied (anywhere else, or through `..`).
-Result<std::string> path_beneath_layer(const std::string& path);
-
 }  // namespace casemate::engine

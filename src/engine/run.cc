@@ -18,7 +18,6 @@
 #include "outcome/decide.h"
 #include "outcome/report.h"
 #include "sys/process.h"
-#include "sys/sealed.h"
 
 namespace casemate::engine {
 namespace {
@@ -44,6 +43,7 @@ Outcome new_outcome(const Request& request, const Result<RungChoice>& choice) {
   result.tenant = "local";
   result.isolation = choice ? rung_name(choice->rung) : wanted_rung(request);
   result.below_floor = choice && choice->below_floor;
+  if (choice) result.accelerator = choice->accelerator;
   result.requested = request.requested;
   result.effective = effective_limits(request.limits);
   return result;
@@ -136,9 +136,8 @@ Result<void> Engine::wait_for_slots(const Request& request, const Image& image, 
   if (!slots_) return fail(ErrorCode::kInternal, "slots are not in use");
   const frame::Hello hello = TRY(host());
   const RungChoice choice = TRY(choose_rung(request, paths_.rungs));
-  const int runtime = TRY(runtime_of(choice.rung));
-  const pool::SlotClass slot_class =
-      TRY(slots_->class_for(request, image, paths_, hello, choice.rung, runtime));
+  const Runtime runtime = TRY(runtimes_.of(choice.rung, image));
+  const pool::SlotClass slot_class = TRY(slots_->class_for(request, image, paths_, hello, runtime));
   slots_->keep(slot_class, hot_);
   const auto enough = [&] { return slots_->parked(slot_class, warm_too) >= count; };
   if (warm_too && !enough()) {
@@ -216,22 +215,14 @@ void Engine::record_cold(const Run& live, Outcome& result, const Over& over) {
   records_->add(*result.record);
 }
 
-// What executes the guest of a rung; -1: nothing does. A copy: boxes share no page with a program of the
-// host's.
-Result<int> Engine::runtime_of(frame::Rung rung) {
-  if (rung == frame::Rung::kJail) return -1;
-  if (!runsc_) runsc_ = TRY(sys::sealed_copy("runsc", paths_.runsc));
-  return runsc_.get();
-}
-
 // A slot for the request, if there is one; else cold_reason() says why.
 std::optional<Lease> Engine::take_slot(const Request& request, const Image& image, frame::Rung rung) {
   if (!slots_) return std::nullopt;
   const auto hello = host();
   if (!hello) return std::nullopt;  // the cold path says so
-  const auto runtime = runtime_of(rung);
+  const auto runtime = runtimes_.of(rung, image);
   if (!runtime) return std::nullopt;  // likewise
-  const auto slot_class = slots_->class_for(request, image, paths_, *hello, rung, *runtime);
+  const auto slot_class = slots_->class_for(request, image, paths_, *hello, *runtime);
   if (!slot_class) {
     cold_reason_ = slot_class.error().message;
     return std::nullopt;
@@ -287,11 +278,11 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
         run.lease().level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
   } else {
     const bool known = hello_.has_value();
-    const auto runtime = runtime_of(rung);
+    const auto runtime = runtimes_.of(rung, image);
     if (!runtime) return refuse(Reason::kIsolationUnavailable, runtime.error().message);
-    started = run.start(paths_, image, rung, *runtime);
+    started = run.start(paths_, *runtime);
     const auto hello = host();
-    if (hello && !known && warden_->started_again()) started = run.start(paths_, image, rung, *runtime);
+    if (hello && !known && warden_->started_again()) started = run.start(paths_, *runtime);
     if (!hello && hello.error().code == ErrorCode::kDenied)
       return refuse(Reason::kIsolationUnavailable, hello.error().message);
     if (!hello) {

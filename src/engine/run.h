@@ -13,16 +13,12 @@
 #include "engine/products.h"
 #include "engine/request.h"
 #include "engine/rung.h"
+#include "engine/runtime.h"
 #include "engine/slots.h"
 #include "outcome/capture.h"
 #include "outcome/outcome.h"
 
 namespace casemate::engine {
-
-struct Image {
-  std::string digest;  // "sha256:…"
-  std::string rootfs;  // a directory of an image store
-};
 
 struct Paths {
   std::string warden;               // casemate-warden
@@ -81,7 +77,7 @@ class Engine {
 
  private:
   Engine(Paths paths, box::WardenClient warden)
-      : paths_(std::move(paths)), warden_(std::make_unique<box::WardenClient>(std::move(warden))) {}
+      : paths_(std::move(paths)), runtimes_(paths_.runsc), warden_(std::make_unique<box::WardenClient>(std::move(warden))) {}
 
   // What belongs to one run while it lasts.
   struct Run {
@@ -93,7 +89,6 @@ class Engine {
     frame::Rung rung;
     std::optional<pool::SlotId> slot;
   };
-  Result<int> runtime_of(frame::Rung rung);
   Result<void> wait_for_slots(const Request& request, const Image& image, std::size_t count, bool warm_too,
                               Deadline deadline);
   std::optional<Lease> take_slot(const Request& request, const Image& image, frame::Rung rung);
@@ -108,7 +103,7 @@ class Engine {
   void record_cold(const Run& live, outcome::Outcome& result, const Over& over);
 
   Paths paths_;
-  sys::Fd runsc_;  // a copy of it, when it was needed
+  Runtimes runtimes_;
   std::optional<frame::Hello> hello_;
   // On the heap: the slots refer to it, and the engine moves.
   std::unique_ptr<box::WardenClient> warden_;

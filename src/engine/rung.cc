@@ -4,14 +4,12 @@
 #include <array>
 #include <optional>
 
-#include "base/check.h"
-
 namespace casemate::engine {
 namespace {
 
 using frame::Rung;
 
-// In order of strength; the last has no box yet.
+// In order of strength.
 enum class Strength { kJail, kGvisor, kMicrovm };
 
 Strength floor_of(Trust trust) {
@@ -45,14 +43,32 @@ std::string missing(Strength strength, const Request& request, const Rungs& rung
     case Strength::kGvisor:
       if (!rungs.no_gvisor.empty() || !request.weakenings.no_cgroup) return rungs.no_gvisor;
       return "control groups alone bound its runtime's memory, which `--weaken no-cgroup` does without";
-    case Strength::kMicrovm: return rungs.no_microvm;
+    case Strength::kMicrovm:
+      if (!rungs.no_microvm.empty() || !request.weakenings.no_cgroup) return rungs.no_microvm;
+      return "control groups alone bound its machine's processor time, which `--weaken no-cgroup` does without";
   }
   return "";
 }
 
-RungChoice choice(Strength strength, Strength floor) {
-  CHECK(strength != Strength::kMicrovm);  // there is no box of it yet
-  return {strength == Strength::kGvisor ? Rung::kGvisor : Rung::kJail, strength < floor};
+// The strength that a rung counts for on this host.
+Strength reach(Strength strength, const Rungs& rungs) {
+  return strength == Strength::kMicrovm && rungs.emulated ? Strength::kJail : strength;
+}
+
+RungChoice choice(Strength strength, Strength floor, const Rungs& rungs) {
+  constexpr std::array kRungs = {Rung::kJail, Rung::kGvisor, Rung::kMicrovm};
+  const char* machine = rungs.emulated ? "tcg" : "kvm";
+  return {kRungs.at(static_cast<std::size_t>(strength)), reach(strength, rungs) < floor,
+          strength == Strength::kMicrovm ? machine : ""};
+}
+
+// Why a rung that is there does not do.
+std::string weakness(Strength strength, const Rungs& rungs) {
+  const std::string name = std::string("'") + name_of(strength) + "'";
+  if (strength == Strength::kMicrovm && rungs.emulated)
+    return name + " is emulated in software on this host, which is no boundary: hardware virtualization "
+                  "(/dev/kvm) is missing, and this version has no driver for it";
+  return name + " is weaker";
 }
 
 tl::unexpected<Error> below(const Request& request, Strength floor, const std::string& why) {
@@ -72,19 +88,30 @@ Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
   if (const auto asked = asked_of(request.isolation)) {
     if (const std::string why = missing(*asked, request, rungs); !why.empty())
       return fail(ErrorCode::kDenied, std::string("the rung '") + name_of(*asked) + "' is not there: " + why);
-    if (*asked < floor && !below_accepted)
-      return below(request, floor, std::string("'") + name_of(*asked) + "' is weaker");
-    return choice(*asked, floor);
+    if (reach(*asked, rungs) < floor && !below_accepted)
+      return below(request, floor, weakness(*asked, rungs));
+    return choice(*asked, floor, rungs);
   }
   for (const Strength rung : {Strength::kJail, Strength::kGvisor, Strength::kMicrovm}) {
-    if (rung >= floor && missing(rung, request, rungs).empty()) return choice(rung, floor);
+    if (reach(rung, rungs) >= floor && missing(rung, request, rungs).empty())
+      return choice(rung, floor, rungs);
   }
-  if (!below_accepted) return below(request, floor, "it is not there: " + missing(floor, request, rungs));
-  return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail,
-                floor);
+  if (!below_accepted) {
+    const std::string why = missing(floor, request, rungs);
+    return below(request, floor, why.empty() ? weakness(floor, rungs) : "it is not there: " + why);
+  }
+  return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail, floor,
+                rungs);
 }
 
-const char* rung_name(Rung rung) { return rung == Rung::kGvisor ? "gvisor" : "jail"; }
+const char* rung_name(Rung rung) {
+  switch (rung) {
+    case Rung::kJail: return "jail";
+    case Rung::kGvisor: return "gvisor";
+    case Rung::kMicrovm: return "microvm";
+  }
+  return "?";
+}
 
 const char* wanted_rung(const Request& request) {
   return name_of(asked_of(request.isolation).value_or(floor_of(request.trust)));

@@ -12,16 +12,20 @@ namespace casemate::engine {
 // What this host has beside the jail. Empty: it is there; else what is missing and how to get it.
 struct Rungs {
   std::string no_gvisor = "runsc is not installed: install Debian's package runsc";
-  std::string no_microvm = "there is no driver for it in this version";
+  std::string no_microvm = "QEMU is not installed: install Debian's package qemu-system-x86";
+  // Its machine is emulated in software (TCG): a second kernel, but by QEMU's own policy no boundary. It counts
+  // as the jail that it is in.
+  bool emulated = true;
 };
 
 struct RungChoice {
   frame::Rung rung = frame::Rung::kJail;
-  bool below_floor = false;  // accepted by name
+  bool below_floor = false;      // accepted by name
+  const char* accelerator = "";  // of a machine: "tcg" or "kvm"
 };
 
 // trusted → jail, untrusted → gvisor, hostile → microvm. `auto` takes the weakest rung that reaches the
-// floor; below it, where that is accepted, the strongest that there is. Errors: denied; one line that says
+// floor; below it, where that is accepted, the strongest that there is, but no emulated machine. Errors: denied; one line that says
 // what is missing and what to do.
 Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs);
 

@@ -54,6 +54,46 @@ TEST(ChooseRung, KeepsTheMapOfTrustToRungsWhereThereIsGvisor) {
       rungs);
 }
 
+TEST(ChooseRung, CountsAnEmulatedMachineAsTheJailAroundIt) {
+  Rungs rungs;
+  rungs.no_gvisor.clear();
+  rungs.no_microvm.clear();
+  check(
+      {
+          {Trust::kTrusted, false, Isolation::kMicrovm, "microvm"},
+          {Trust::kTrusted, false, Isolation::kAuto, "jail"},
+          {Trust::kUntrusted, false, Isolation::kAuto, "gvisor"},
+          {Trust::kUntrusted, false, Isolation::kMicrovm, "emulated in software", true},
+          {Trust::kUntrusted, true, Isolation::kMicrovm, "microvm below"},
+          {Trust::kHostile, false, Isolation::kAuto, "emulated in software", true},
+          {Trust::kHostile, false, Isolation::kMicrovm, "/dev/kvm", true},
+          {Trust::kHostile, true, Isolation::kAuto, "gvisor below"},
+          {Trust::kHostile, true, Isolation::kMicrovm, "microvm below"},
+      },
+      rungs);
+  rungs.emulated = false;
+  check(
+      {
+          {Trust::kTrusted, false, Isolation::kAuto, "jail"},
+          {Trust::kUntrusted, false, Isolation::kAuto, "gvisor"},
+          {Trust::kUntrusted, false, Isolation::kMicrovm, "microvm"},
+          {Trust::kHostile, false, Isolation::kAuto, "microvm"},
+      },
+      rungs);
+}
+
+TEST(ChooseRung, SaysWhatEmulatesAMachine) {
+  Rungs rungs;
+  rungs.no_microvm.clear();
+  Request request;
+  request.trust = Trust::kTrusted;
+  EXPECT_STREQ(choose_rung(request, rungs)->accelerator, "");
+  request.isolation = Isolation::kMicrovm;
+  EXPECT_STREQ(choose_rung(request, rungs)->accelerator, "tcg");
+  rungs.emulated = false;
+  EXPECT_STREQ(choose_rung(request, rungs)->accelerator, "kvm");
+}
+
 TEST(ChooseRung, ReplacesNoRungThatIsNotThereByAWeakerOne) {
   check(
       {

@@ -57,7 +57,8 @@ Result<Slots> Slots::make(const pool::PoolConfig& config, box::WardenClient& war
 }
 
 Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& image, const Paths& paths,
-                                         const frame::Hello& host, frame::Rung rung, int runtime) {
+                                         const frame::Hello& host, const Runtime& runtime) {
+  const frame::Rung rung = runtime.rung;
   if (request.fail_stage != 0 || (request.walls_off != 0 && !paths.walls_off_in_slots))
     return fail(ErrorCode::kDenied, "a box with a wall off is made for its run");
   if (request.weakenings.single_id && host.by_root == 0)
@@ -78,8 +79,8 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
     Trees trees;
     trees.walls_off = request.walls_off;
     trees.rung = rung;
-    trees.runtime = runtime;
-    trees.image = TRY(sys::open_at(AT_FDCWD, image.rootfs, O_PATH | O_DIRECTORY));
+    trees.runtime = runtime.file;
+    trees.image = TRY(sys::open_at(AT_FDCWD, runtime.box_root, O_PATH | O_DIRECTORY));
     trees.guest = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
     trees_.emplace(slot_class.image, std::move(trees));
   }
@@ -257,13 +258,14 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   made.level = action.level;
   made.rung = trees.rung;
   spec.walls_off = made_as.walls_off;
-  spec.limits = rung_limits(trees.rung, made_as.limits);
+  const RungBox rung_box{trees.rung, made_as.limits};
+  spec.limits = box_limits(rung_box);
   box::BoxEnds ends{-1, -1, input.get(), out.second.get(), err.second.get(), control.second.get()};
   if (alone) {
     spec.parks = true;
     spec.rung = trees.rung;
     spec.arguments =
-        rung_command(trees.rung, made_as.limits, alone_command(pool::preload_name(action.preload)));
+        box_command(rung_box, alone_command(pool::preload_name(action.preload)));
     spec.environment = box_environment(made_as.limits);
     ends.image = trees.image.get();
     ends.guest = trees.guest.get();
@@ -331,6 +333,7 @@ Result<void> Slots::read_events() {
 }
 
 Result<void> Slots::pump(const std::function<bool()>& done, Deadline until) {
+  TRY(read_events());  // before anything is found to be late: nobody may have looked for a while
   for (;;) {
     const Instant at = now();
     act(at);

@@ -16,13 +16,13 @@
 #include "box/warden_client.h"
 #include "engine/box_records.h"
 #include "engine/request.h"
+#include "engine/runtime.h"
 #include "frame/guest.h"
 #include "frame/walls.h"
 #include "pool/pool.h"
 
 namespace casemate::engine {
 
-struct Image;
 struct Paths;
 
 // A slot that a run has to itself, with our ends of its pipes and of its control socket.
@@ -47,11 +47,10 @@ class Slots {
   static Result<Slots> make(const pool::PoolConfig& config, box::WardenClient& warden,
                             std::uint64_t& next_box, BoxRecords& records);
 
-  // Which slots of a rung a request may have, made known to the pool. `runtime` is the program of the rung's
-  // runtime, which outlives this; -1 where it has none. Errors: denied (none: why, in one line), system (the
-  // image cannot be opened).
+  // Which slots of a rung a request may have, made known to the pool; the runtime's file outlives this.
+  // Errors: denied (none: why, in one line), system (the image cannot be opened).
   Result<pool::SlotClass> class_for(const Request& request, const Image& image, const Paths& paths,
-                                    const frame::Hello& host, frame::Rung rung, int runtime);
+                                    const frame::Hello& host, const Runtime& runtime);
   // At least this many hot ones of the class from now on.
   void keep(pool::SlotClass slot_class, std::size_t hot);
 

@@ -29,6 +29,7 @@ Result<bool> Slots::hear_guest(std::uint64_t box, Made& made) {
   if (got == 0) return true;  // how its box ends says why
   if (got != sizeof(said) || said != kParked)
     return fail(ErrorCode::kInvalid, "its guest said what it may not");
+  (void)pool_.slot_alive(made.slot, now());  // of one that is given up already: nothing
   if (--made.rounds > 0) {
     if (::send(made.control.get(), kAgain.data(), sizeof(kAgain), MSG_NOSIGNAL) != sizeof(kAgain))
       return fail_errno("answer a guest");

@@ -18,6 +18,9 @@ enum class GuestType : std::uint16_t {
   kStart = 4,     // kName, kArgument*, kEnvironment*, kNumber (memory limit, bytes): run now
   // Before these, to a guest that says kParked: say it again.
   kAgain = 5,
+  // First of all, to what starts a guest whose layer is not the box's (guest/microvm): kPath: a file that is
+  // a product whether or not the program says so. The runner never sees it.
+  kCollect = 6,
 
   // Runner to engine.
   kOrder = 16,      // kStream, kNumber: from this total on, the bytes of that stream come next
@@ -27,7 +30,8 @@ enum class GuestType : std::uint16_t {
   kDone = 20,       // kExitCode: all else is sent and flushed, the slot's process ends with this now
 
   // Process 1 of a guest that has a kernel of its own to engine, as the last frame.
-  kEnded = 21,  // kWaitStatus: how the program's process ended
+  kEnded = 21,  // kWaitStatus: how the program's process ended; then, from a guest whose kernel keeps the
+                // program's limits, what it counted: all of kOomKills to kInodesFree
 
   // A runner in such a guest to engine, as its first frames, if its box parks: it has rehearsed and waits.
   // kParkRounds of them, each but the last answered by kAgain: what wakes a guest is rehearsed as well.
@@ -66,6 +70,13 @@ enum class Tag : std::uint16_t {
   kExitCode = 45,  // u64: the exit code that the runner is about to exit with
 
   kWaitStatus = 46,  // u64: as waitpid(2) says it
+  kOomKills = 47,    // u64 each
+  kMemoryPeak = 48,  // bytes
+  kPidsRefused = 49,
+  kPidsPeak = 50,
+  kDiskUsed = 51,  // bytes of the layer
+  kDiskFree = 52,
+  kInodesFree = 53,
 };
 
 }  // namespace casemate::frame

@@ -63,15 +63,17 @@ inline constexpr std::uint64_t wall_bit(Wall wall) { return std::uint64_t{1} << 
 // program is a runtime that the guest's program runs in.
 enum class Rung : std::uint32_t {
   kJail = 0,
-  kGvisor = 1,  // runsc: a kernel in user space
+  kGvisor = 1,   // runsc: a kernel in user space
+  kMicrovm = 2,  // QEMU: a kernel of its own on a machine of its own
 };
 
-// The walls around a rung's runtime that it could not stand: they are its own to put up, for its guest.
+// The walls around a rung's runtime that it could not stand: they are its own to put up, for its guest. QEMU
+// stands them all; of runsc they are
 //   Landlock       lets nobody mount, which it does there
 //   ProcSubset     it reads /proc/cpuinfo and /proc/sys/vm when it starts; its guest has a /proc of its own
 //   FileSizeLimit  its guest's memory is one large file; the limit on files is its guest's own
 constexpr std::uint64_t walls_of_runtime(Rung rung) {
-  if (rung == Rung::kJail) return 0;
+  if (rung != Rung::kGvisor) return 0;
   return wall_bit(Wall::kLandlock) | wall_bit(Wall::kProcSubset) | wall_bit(Wall::kFileSizeLimit);
 }
 

@@ -92,8 +92,7 @@ Result<void> check_limits(const frame::MakeBox& spec) {
 
 Result<void> fill_plan(const Host& host, const frame::MakeBox& spec, const BoxFds& fds, std::uint32_t slot,
                        Plan& plan) {
-  if (spec.rung != frame::Rung::kJail && spec.rung != frame::Rung::kGvisor)
-    return fail(ErrorCode::kInvalid, "no such rung");
+  if (spec.rung > frame::Rung::kMicrovm) return fail(ErrorCode::kInvalid, "no such rung");
   plan.rung = spec.rung;
   plan.walls_off = kTestBuild ? spec.walls_off : 0;
   plan.fail_stage = kTestBuild ? static_cast<Stage>(spec.fail_stage) : Stage::kNone;

@@ -187,7 +187,7 @@ void drop_to_guest(const Plan& plan) {
   step(plan, Stage::kAudit, [&] { return audit(plan); });
   if (wall_on(plan, Wall::kSeccomp)) {
     step(plan, Stage::kSeccomp,
-         [&] { return install(plan.rung == frame::Rung::kJail ? box_program() : runtime_program()); });
+         [&] { return install(plan.rung == frame::Rung::kGvisor ? runtime_program() : box_program()); });
   }
 }
 

@@ -71,7 +71,7 @@ void enter_nest(const Plan& plan, const SourceTrees& trees, Sources& sources) {
   // and level, so 1 leaves room for the leaf alone, and 3 for that of which a runtime becomes root and that
   // of its kernel. user_namespaces(7), /proc/sys/user.
   step_if(plan, Wall::kUserNsLimit, Stage::kLimitUserNs, [&] {
-    if (plan.rung == frame::Rung::kJail) return limit_namespaces("user", "1");
+    if (plan.rung != frame::Rung::kGvisor) return limit_namespaces("user", "1");
     // stops: a runtime that was broken into from holding any number of the others, which the jail's table
     // refuses; network namespaces cost memory that older kernels charge to nobody
     for (const char* kind : {"mnt", "pid", "net", "ipc", "uts"}) {

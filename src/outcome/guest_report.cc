@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -84,15 +86,34 @@ Result<GuestMessage> parse_done(const std::vector<Field>& fields) {
   return GuestDone{static_cast<int>(code)};
 }
 
+// All of them, in the order of their tags, or none.
+Result<std::optional<GuestCounts>> parse_counts(std::span<const Field> fields) {
+  if (fields.empty()) return std::nullopt;
+  GuestCounts counts;
+  const std::array numbers = {&counts.oom_kills,       &counts.memory_peak_bytes, &counts.pids_refused,
+                              &counts.pids_peak,       &counts.disk_used_bytes,   &counts.disk_free_bytes,
+                              &counts.inodes_free};
+  if (fields.size() != numbers.size()) return invalid("an end with some of its counts");
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (fields[i].tag != static_cast<std::uint16_t>(Tag::kOomKills) + i)
+      return invalid("an end with a field that it cannot have");
+    *numbers.at(i) = TRY(frame::parse_u64(fields[i].bytes));
+  }
+  return counts;
+}
+
 Result<GuestMessage> parse_end(const std::vector<Field>& fields) {
-  if (fields.size() != 1 || tag_of(fields[0]) != Tag::kWaitStatus)
+  if (fields.empty() || tag_of(fields[0]) != Tag::kWaitStatus)
     return invalid("an end without its wait status");
   const std::uint64_t given = TRY(frame::parse_u64(fields[0].bytes));
   const int status = static_cast<int>(given & 0xffff);
   if (given != static_cast<std::uint64_t>(status) || (!WIFEXITED(status) && !WIFSIGNALED(status)))
     return invalid("a wait status that is none");
-  if (WIFEXITED(status)) return GuestEnd{WEXITSTATUS(status), std::nullopt};
-  return GuestEnd{std::nullopt, WTERMSIG(status)};
+  GuestEnd end;
+  end.counts = TRY(parse_counts(std::span(fields).subspan(1)));
+  if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  return end;
 }
 
 Result<GuestMessage> parse_result(const std::vector<Field>& fields) {

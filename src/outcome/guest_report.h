@@ -54,10 +54,22 @@ struct GuestDone {
   int exit_code = 0;  // 0 to 255
 };
 
-// kEnded: how the program's process ended, where the host's kernel cannot know. One of the two.
+// What a guest's own kernel counted of the program, where it is what keeps the program's limits.
+struct GuestCounts {
+  std::uint64_t oom_kills = 0;
+  std::uint64_t memory_peak_bytes = 0;
+  std::uint64_t pids_refused = 0;
+  std::uint64_t pids_peak = 0;
+  std::uint64_t disk_used_bytes = 0;
+  std::uint64_t disk_free_bytes = 0;
+  std::uint64_t inodes_free = 0;
+};
+
+// kEnded: how the program's process ended, where the host's kernel cannot know. One of the first two.
 struct GuestEnd {
   std::optional<int> exit_code;  // 0 to 255
   std::optional<int> signal;     // 1 to 64
+  std::optional<GuestCounts> counts;
 };
 
 using GuestMessage =

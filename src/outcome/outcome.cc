@@ -86,6 +86,7 @@ void write_identity(json::Writer& out, const Outcome& outcome) {
   optional_field(out, "version", outcome.volume.version);
   out.end_object();
   out.field("image_digest", outcome.image_digest).field("isolation", outcome.isolation);
+  if (!outcome.accelerator.empty()) out.field("accelerator", outcome.accelerator);
   if (outcome.below_floor) out.field("below_floor", true);
   if (!outcome.weakenings.empty()) {
     out.key("weakenings").begin_array();

@@ -11,6 +11,17 @@ constexpr int kRuntimeFailed = 128;
 constexpr int kSignalled = 128;  // and the signal's number
 constexpr int kSignalMax = 64;
 
+// The guest's kernel keeps the program's limits, and the box's are its runtime's.
+void take_counts(frame::BoxEnded& ended, const GuestCounts& counts) {
+  ended.oom_kills = counts.oom_kills;
+  ended.memory_peak_bytes = counts.memory_peak_bytes;
+  ended.pids_refused = counts.pids_refused;
+  ended.pids_peak = counts.pids_peak;
+  ended.disk_peak_bytes = counts.disk_used_bytes;
+  ended.disk_free_bytes = counts.disk_free_bytes;
+  ended.inodes_free = counts.inodes_free;
+}
+
 }  // namespace
 
 frame::BoxEnded end_of_guest(frame::BoxEnded ended, const std::optional<GuestEnd>& said, bool unheard,
@@ -26,6 +37,7 @@ frame::BoxEnded end_of_guest(frame::BoxEnded ended, const std::optional<GuestEnd
   if (exited && said && code == (said->signal ? kSignalled + *said->signal : *said->exit_code)) {
     ended.exit_code = static_cast<std::uint32_t>(said->exit_code.value_or(0));
     ended.signal = static_cast<std::uint32_t>(said->signal.value_or(0));
+    if (said->counts) take_counts(ended, *said->counts);
     return ended;
   }
   if (ended.pids_refused > 0) {

@@ -42,8 +42,8 @@ std::string shown(const BoxEnded& ended) {
 }
 
 const std::optional<GuestEnd> kSilent;
-std::optional<GuestEnd> code(int value) { return GuestEnd{value, std::nullopt}; }
-std::optional<GuestEnd> signal(int value) { return GuestEnd{std::nullopt, value}; }
+std::optional<GuestEnd> code(int value) { return GuestEnd{value, std::nullopt, std::nullopt}; }
+std::optional<GuestEnd> signal(int value) { return GuestEnd{std::nullopt, value, std::nullopt}; }
 
 struct Row {
   const char* what;

@@ -271,6 +271,13 @@ Result<void> Pool::take_volume(Slot& slot, const std::string& volume) {
   return {};
 }
 
+Result<void> Pool::slot_alive(SlotId id, Instant now) {
+  Slot* slot = TRY(find_slot(id, SlotState::kTearingDown));
+  if (slot->state != SlotState::kCreating) return misplaced("slot", id.value, slot_state_name(slot->state));
+  slot->since = now;
+  return {};
+}
+
 Result<void> Pool::slot_failed(SlotId id, const std::string& reason, Instant now) {
   Slot* slot = TRY(find_slot(id, SlotState::kTearingDown));
   if (slot->state != SlotState::kCreating) return misplaced("slot", id.value, slot_state_name(slot->state));

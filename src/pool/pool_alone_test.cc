@@ -44,6 +44,19 @@ TEST_F(PoolTest, WaitingForAloneSlotsIsHopelessWhenTwoHaveFailed) {
   EXPECT_NE(pool().hopeless("k", kBare, now_)->find("no runtime"), std::string::npos);
 }
 
+TEST_F(PoolTest, AnAloneSlotThatSaysThatItIsAtItIsGivenItsTimeAnew) {
+  begin(some_config(), {alone_class(1)});
+  (void)plan();
+  ASSERT_TRUE(pool().nest_ready({1}, now_));
+  EXPECT_EQ(plan(), "make 1 of 1 hot");
+  now_ += some_config().slot_create_max * 3;  // nobody has looked
+  ASSERT_TRUE(pool().slot_alive({1}, now_));
+  EXPECT_EQ(plan(), "");
+  now_ += some_config().slot_create_max;
+  EXPECT_EQ(plan(), "destroy 1");
+  EXPECT_FALSE(pool().slot_alive({1}, now_));
+}
+
 TEST_F(PoolTest, AStoppedPoolOfAloneSlotsEmpties) {
   begin(some_config(), {alone_class(1)});
   (void)plan();

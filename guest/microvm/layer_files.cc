@@ -1,0 +1,51 @@
+#include "microvm/layer_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace casemate::guest {
+
+void LayerFile::begin(std::string path) {
+  path_ = "/vol/" + path;
+  file_ = -1;
+  for (std::size_t at = 5; (at = path_.find('/', at)) != std::string::npos; ++at)
+    (void)::mkdir(path_.substr(0, at).c_str(), 0755);
+}
+
+// What is no regular file is made as the kind that it is, so that it is refused for that.
+void LayerFile::take_kind(const FileKind& kind) {
+  size_ = kind.size;
+  if (S_ISDIR(kind.mode)) (void)::mkdir(path_.c_str(), 0755);
+  if (S_ISLNK(kind.mode)) (void)!::symlink("of-the-guest", path_.c_str());
+  if (S_ISFIFO(kind.mode)) (void)::mkfifo(path_.c_str(), 0600);
+  if (!S_ISREG(kind.mode)) return;
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (file_ >= 0 && kind.links != 1) (void)!::link(path_.c_str(), (path_ + ".second-name").c_str());
+}
+
+void LayerFile::take_data(std::string_view piece) {
+  std::uint64_t at = 0;
+  if (file_ < 0 || piece.size() < sizeof(at)) return;
+  std::memcpy(&at, piece.data(), sizeof(at));
+  piece.remove_prefix(sizeof(at));
+  if (at > size_ || piece.size() > size_ - at) return end(true);
+  while (!piece.empty()) {
+    const ssize_t put = ::pwrite(file_, piece.data(), piece.size(), static_cast<off_t>(at));
+    if (put <= 0) return end(true);
+    piece.remove_prefix(static_cast<std::size_t>(put));
+    at += static_cast<std::uint64_t>(put);
+  }
+}
+
+void LayerFile::end(bool failed) {
+  if (file_ < 0) return;
+  if (!failed && ::ftruncate(file_, static_cast<off_t>(size_)) < 0) failed = true;
+  (void)::close(file_);
+  file_ = -1;
+  if (failed) (void)::unlink(path_.c_str());
+}
+
+}  // namespace casemate::guest

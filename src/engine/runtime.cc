@@ -1,0 +1,32 @@
+#include "engine/runtime.h"
+
+#include <fcntl.h>
+
+#include "sys/sealed.h"
+
+namespace casemate::engine {
+
+Result<Runtime> Runtimes::of(frame::Rung rung, const Image& image) {
+  Runtime runtime{rung, image.rootfs, -1};
+  switch (rung) {
+    case frame::Rung::kJail: return runtime;
+    case frame::Rung::kGvisor:
+      // A copy: boxes share no page with a program of the host's.
+      if (!runsc_) runsc_ = TRY(sys::sealed_copy("runsc", runsc_path_));
+      runtime.file = runsc_.get();
+      return runtime;
+    case frame::Rung::kMicrovm: break;
+  }
+  if (image.squashfs.empty() || image.machine_root.empty())
+    return fail(ErrorCode::kUnavailable, "the image was not made for a microvm");
+  auto disk = disks_.find(image.squashfs);
+  if (disk == disks_.end()) {
+    sys::Fd opened = TRY(sys::open_at(AT_FDCWD, image.squashfs, O_RDONLY));
+    disk = disks_.emplace(image.squashfs, std::move(opened)).first;
+  }
+  runtime.box_root = image.machine_root;
+  runtime.file = disk->second.get();
+  return runtime;
+}
+
+}  // namespace casemate::engine

@@ -1,0 +1,41 @@
+// What a box is made of on each rung: the root that it sees, and what executes its guest.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "frame/walls.h"
+#include "sys/fd.h"
+
+namespace casemate::engine {
+
+struct Image {
+  std::string digest;  // "sha256:…"
+  std::string rootfs;  // a directory of an image store
+  // Of the microvm rung; empty: it was not asked for.
+  std::string squashfs{};      // the same root, as a machine's disk
+  std::string machine_root{};  // of the box that the machine runs in: the rootfs of the image "microvm"
+};
+
+struct Runtime {
+  frame::Rung rung = frame::Rung::kJail;
+  std::string box_root;  // a directory
+  // What the box has as its descriptor 4: gvisor: runsc; microvm: the disk; else -1. Lives as long as its Runtimes.
+  int file = -1;
+};
+
+// One thread.
+class Runtimes {
+ public:
+  explicit Runtimes(std::string runsc) : runsc_path_(std::move(runsc)) {}
+  // Errors: unavailable, system (a part cannot be read).
+  Result<Runtime> of(frame::Rung rung, const Image& image);
+
+ private:
+  std::string runsc_path_;
+  sys::Fd runsc_;                         // a copy of it, when it was needed
+  std::map<std::string, sys::Fd> disks_;  // by path
+};
+
+}  // namespace casemate::engine
