@@ -110,8 +110,10 @@ void Warden::make_box(const MakeBox& spec, std::vector<sys::Fd> fds) {
   failed.cause = EndCause::kSetupFailed;
   const std::uint32_t slot = free_slot();
   jail::Nest* nest = spec.nest == 0 ? nullptr : nest_of(spec.nest);
-  const std::size_t ends = spec.rung == frame::Rung::kJail ? 6 : 7;
-  const bool right = spec.nest == 0 ? fds.size() == ends
+  const bool files_right = spec.rung == frame::Rung::kJail
+                               ? spec.runtime_files == 0
+                               : spec.runtime_files > 0 && spec.runtime_files <= frame::kRuntimeFilesMax;
+  const bool right = spec.nest == 0 ? files_right && fds.size() == 6 + spec.runtime_files
                                     : nest != nullptr && nest->has_zygote() &&
                                           spec.rung == frame::Rung::kJail && fds.size() == 4;
   if (!right || slot == 0 || box_of(spec.header.box) != nullptr) {
@@ -133,7 +135,9 @@ void Warden::make_box(const MakeBox& spec, std::vector<sys::Fd> fds) {
   }
   for (sys::Fd* fd : {&box_fds.stdin_fd, &box_fds.stdout_fd, &box_fds.stderr_fd, &box_fds.control})
     *fd = std::move(fds[at++]);
-  if (at < fds.size()) box_fds.runtime = std::move(fds[at]);
+  for (sys::Fd& fd : box_fds.runtime) {
+    if (at < fds.size()) fd = std::move(fds[at++]);
+  }
   jail::SetupFailure failure;
   auto box = jail::Box::make(host_, spec, std::move(box_fds), slot, nest, failure);
   if (box != nullptr) {

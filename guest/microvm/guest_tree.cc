@@ -141,7 +141,7 @@ void load_modules() {
   }
 }
 
-// One tmpfs for all that the program can write to, as a box's layer: its limits hold for the sum.
+// One tmpfs for the layer, as a box's, and one for what programs share.
 void make_tree(const GuestLimits& limits) {
   const std::string root = kRoot;
   int tries = 0;  // the disk appears a little after its driver
@@ -162,10 +162,11 @@ void make_tree(const GuestLimits& limits) {
   for (const char* name : {"/vol/work", "/vol/home", "/vol/run"}) make_directory(root + name, 0755, kGuestId);
   make_directory(root + "/vol/work/out", 0755, kGuestId);
   make_directory(root + "/vol/tmp", 01777, 0);
-  make_directory(root + "/vol/shm", 01777, 0);
   make_directory(root + "/dev/shm", 0755, 0);
   mount_at(nullptr, (root + "/vol/tmp").c_str(), root + "/tmp", MS_BIND, "");
-  mount_at(nullptr, (root + "/vol/shm").c_str(), root + "/dev/shm", MS_BIND, "");
+  const std::string owner = std::to_string(kGuestId);
+  mount_at("tmpfs", "shared", root + "/dev/shm", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+           "mode=755,uid=" + owner + ",gid=" + owner + ",size=" + limits.disk + ",nr_inodes=" + limits.inodes);
   need(::mount(nullptr, (root + "/dev").c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC,
                nullptr) == 0,
        "protect /dev");
@@ -173,6 +174,8 @@ void make_tree(const GuestLimits& limits) {
   need(::sethostname("box", 3) == 0, "sethostname");
   raise_loopback();
   write_text("/proc/sys/user/max_user_namespaces", "0");
+  // As hosts with swap: memory is refused when it is used and not when it is asked for.
+  write_text("/proc/sys/vm/overcommit_memory", "1");
 }
 
 void make_group(const GuestLimits& limits) {

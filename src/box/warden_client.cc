@@ -140,11 +140,14 @@ Result<void> WardenClient::make_box(std::uint64_t box, const BoxSpec& spec, cons
   message.rehearse = spec.rehearse ? 1 : 0;
   message.rung = spec.rung;
   message.parks = spec.parks ? 1 : 0;
-  const std::array<int, 7> fds = {ends.image,     ends.guest,   ends.stdin_fd, ends.stdout_fd,
-                                  ends.stderr_fd, ends.control, ends.runtime};
-  const std::span all(fds);
-  const std::span rung = spec.rung == frame::Rung::kJail ? all.first(6) : all;
-  return tell(frame::bytes_of(message), rung.subspan(spec.nest == 0 ? 0 : 2));
+  std::vector<int> fds = {ends.stdin_fd, ends.stdout_fd, ends.stderr_fd, ends.control};
+  if (spec.nest == 0) fds.insert(fds.begin(), {ends.image, ends.guest});
+  for (const int fd : ends.runtime) {
+    if (fd < 0) continue;
+    fds.push_back(fd);
+    ++message.runtime_files;
+  }
+  return tell(frame::bytes_of(message), fds);
 }
 
 Result<void> WardenClient::tell(std::string_view message, std::span<const int> fds) {

@@ -25,7 +25,7 @@ struct WardenOptions {
 struct BoxEnds {
   int image = -1, guest = -1;  // directories
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control = -1;
-  int runtime = -1;  // of a stronger rung: the program of its runtime
+  std::array<int, frame::kRuntimeFilesMax> runtime = {-1, -1, -1};  // of a stronger rung: its runtime's
 };
 
 // A slot that waits for its program, and where to read what it uses.

@@ -73,7 +73,7 @@ Result<void> LiveRun::start(const Paths& paths, const Runtime& runtime) {
   spec.fail_stage = request_.fail_stage;
   TRY(warden_.make_box(box_, spec,
                        {root_dir.get(), guest_dir.get(), input.get(), out.second.get(), err.second.get(),
-                        control.second.get(), runtime.file}));
+                        control.second.get(), runtime.files}));
   stdout_ = std::move(out.first);
   stderr_ = std::move(err.first);
   control_ = std::move(control.first);

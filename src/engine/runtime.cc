@@ -7,13 +7,15 @@
 namespace casemate::engine {
 
 Result<Runtime> Runtimes::of(frame::Rung rung, const Image& image) {
-  Runtime runtime{rung, image.rootfs, -1};
+  Runtime runtime;
+  runtime.rung = rung;
+  runtime.box_root = image.rootfs;
   switch (rung) {
     case frame::Rung::kJail: return runtime;
     case frame::Rung::kGvisor:
       // A copy: boxes share no page with a program of the host's.
       if (!runsc_) runsc_ = TRY(sys::sealed_copy("runsc", runsc_path_));
-      runtime.file = runsc_.get();
+      runtime.files[0] = runsc_.get();
       return runtime;
     case frame::Rung::kMicrovm: break;
   }
@@ -25,7 +27,7 @@ Result<Runtime> Runtimes::of(frame::Rung rung, const Image& image) {
     disk = disks_.emplace(image.squashfs, std::move(opened)).first;
   }
   runtime.box_root = image.machine_root;
-  runtime.file = disk->second.get();
+  runtime.files[0] = disk->second.get();
   return runtime;
 }
 

@@ -1,11 +1,13 @@
 // What a box is made of on each rung: the root that it sees, and what executes its guest.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 
 #include "base/result.h"
 #include "frame/walls.h"
+#include "frame/warden.h"
 #include "sys/fd.h"
 
 namespace casemate::engine {
@@ -21,8 +23,8 @@ struct Image {
 struct Runtime {
   frame::Rung rung = frame::Rung::kJail;
   std::string box_root;  // a directory
-  // What the box has as its descriptor 4: gvisor: runsc; microvm: the disk; else -1. Lives as long as its Runtimes.
-  int file = -1;
+  // What the box has as its descriptors from 4 on: gvisor: runsc; microvm: the disk. Live as long as its Runtimes.
+  std::array<int, frame::kRuntimeFilesMax> files = {-1, -1, -1};
 };
 
 // One thread.

@@ -79,7 +79,7 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
     Trees trees;
     trees.walls_off = request.walls_off;
     trees.rung = rung;
-    trees.runtime = runtime.file;
+    trees.runtime = runtime.files;
     trees.image = TRY(sys::open_at(AT_FDCWD, runtime.box_root, O_PATH | O_DIRECTORY));
     trees.guest = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
     trees_.emplace(slot_class.image, std::move(trees));

@@ -101,7 +101,7 @@ class Slots {
  private:
   struct Trees {
     sys::Fd image, guest;
-    int runtime = -1;  // of a stronger rung
+    std::array<int, frame::kRuntimeFilesMax> runtime = {-1, -1, -1};  // of a stronger rung
     frame::Rung rung = frame::Rung::kJail;
     std::uint64_t walls_off = 0;  // test builds only, as below
   };

@@ -77,7 +77,9 @@ struct WardenHeader {
 };
 
 // Descriptors with it, in this order: image root, guest tree (not of a box of a nest, which has its trees
-// from there), stdin, stdout, stderr, control; on a stronger rung than the jail its runtime's program.
+// from there), stdin, stdout, stderr, control; then `runtime_files` that a stronger rung's runtime has as its
+// descriptors from 4 on.
+inline constexpr std::size_t kRuntimeFilesMax = 3;
 struct MakeBox {
   WardenHeader header{kWardenMagic, WardenType::kMakeBox, 0};
   std::uint64_t nest = 0;  // 0: none, the box is made and started at once
@@ -96,7 +98,7 @@ struct MakeBox {
   std::uint32_t rehearse = 0;           // of a box in a nest: before it parks, the guest rehearses
   Rung rung = Rung::kJail;
   std::uint32_t parks = 0;  // without a nest: its time does not run before it was parked and started
-  std::uint32_t zero = 0;
+  std::uint32_t runtime_files = 0;
   std::uint64_t walls_off = 0;  // test builds only
   std::array<char, kStringsSize> strings{};
 };

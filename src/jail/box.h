@@ -26,7 +26,7 @@ namespace casemate::jail {
 // The descriptors that come with a MakeBox, in the order of the protocol.
 struct BoxFds {
   sys::Fd image, guest, stdin_fd, stdout_fd, stderr_fd, control;
-  sys::Fd runtime;  // of a stronger rung
+  std::array<sys::Fd, frame::kRuntimeFilesMax> runtime;  // of a stronger rung
 };
 
 class Box {

@@ -117,7 +117,8 @@ Result<void> fill_plan(const Host& host, const frame::MakeBox& spec, const BoxFd
   plan.stdout_fd = fds.stdout_fd.get();
   plan.stderr_fd = fds.stderr_fd.get();
   plan.control_fd = fds.control.get();
-  plan.runtime_fd = fds.runtime.get();
+  std::transform(fds.runtime.begin(), fds.runtime.end(), plan.runtime_fds.begin(),
+                 [](const sys::Fd& fd) { return fd.get(); });
   return {};
 }
 

@@ -64,11 +64,15 @@ void enter_leaf(const Plan& plan) {
   });
 }
 
-// Descriptors 0 to 3, for a stronger rung 4, and nothing else.
+// Descriptors 0 to 3, for a stronger rung those of its runtime, and nothing else.
 int place_descriptors(const Plan& plan) {
-  const int wanted[5] = {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd, plan.runtime_fd};
-  const int count = plan.runtime_fd < 0 ? 4 : 5;
-  int high[5];
+  constexpr int kMost = 4 + static_cast<int>(frame::kRuntimeFilesMax);
+  int wanted[kMost] = {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd};
+  int count = 4;
+  for (const int fd : plan.runtime_fds) {
+    if (fd >= 0) wanted[count++] = fd;
+  }
+  int high[kMost];
   for (int i = 0; i < count; ++i) {
     high[i] = ::fcntl(wanted[i], F_DUPFD_CLOEXEC, 64);
     if (high[i] < 0) return errno;

@@ -149,8 +149,9 @@ int attach_self(const Plan& plan) {
 }
 
 int close_inherited(const Plan& plan) {
-  int kept[] = {plan.link,       plan.stdin_fd,   plan.stdout_fd, plan.stderr_fd,
-                plan.control_fd, plan.devices_fd, plan.zygote_fd, plan.runtime_fd};
+  int kept[7 + frame::kRuntimeFilesMax] = {plan.link,       plan.stdin_fd,   plan.stdout_fd, plan.stderr_fd,
+                                           plan.control_fd, plan.devices_fd, plan.zygote_fd};
+  std::copy(plan.runtime_fds.begin(), plan.runtime_fds.end(), kept + 7);
   for (int& fd : kept) fd = fd < 0 ? plan.link : fd;  // those that there are not
   std::sort(std::begin(kept), std::end(kept));
   unsigned next = 0;
@@ -212,7 +213,10 @@ void unblock_child_signals(int signals) {
 void drop_init(const Plan& plan) {
   step(plan, Stage::kInitDrop, [&] {
     // stops: descriptors that a flaw in this process could be made to use
-    for (const int fd : {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd, plan.runtime_fd}) {
+    for (const int fd : {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.control_fd}) {
+      if (fd >= 0) (void)::close(fd);
+    }
+    for (const int fd : plan.runtime_fds) {
       if (fd >= 0) (void)::close(fd);
     }
     if (const int failed = drop_bounding_set(); failed != 0) return failed;

@@ -55,7 +55,7 @@ struct Plan {
   std::size_t task_file_count = 0;
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control_fd = -1;
   int zygote_fd = -1;   // of a nest: the zygote's own link to the warden
-  int runtime_fd = -1;  // of a stronger rung: the program of its runtime
+  std::array<int, frame::kRuntimeFilesMax> runtime_fds = {-1, -1, -1};  // of a stronger rung
 
   // A /dev of the box's own, of devices.h; -1: the host's devices are bound.
   int devices_fd = -1;
