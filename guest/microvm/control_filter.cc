@@ -11,6 +11,7 @@ using frame::Tag;
 ControlFilter::Verdict ControlFilter::judge(const frame::Frame& frame) {
   const auto type = static_cast<GuestType>(frame.type);
   if (from_ == From::kGuest && type == GuestType::kEnded) return Verdict::kRefuse;
+  if (from_ == From::kGuest && type == GuestType::kParked && parked_ < frame::kParkRounds) ++parked_;
   const bool names_file = type == (from_ == From::kGuest ? GuestType::kArtifact : GuestType::kCollect);
   if (!names_file) return Verdict::kHandOn;
   const auto fields = frame::parse_fields(frame.payload);

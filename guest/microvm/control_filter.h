@@ -23,6 +23,9 @@ class ControlFilter {
   // Beneath the layer; at most kFilesMax.
   const std::set<std::string>& files() const { return files_; }
 
+  // How often the guest has said that it waits.
+  int parked() const { return parked_; }
+
   static constexpr std::size_t kFilesMax = 512;
 
  private:
@@ -32,6 +35,7 @@ class ControlFilter {
   From from_;
   frame::Reader reader_;
   std::set<std::string> files_;
+  int parked_ = 0;
   bool broken_ = false;
 };
 

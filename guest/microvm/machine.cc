@@ -120,19 +120,34 @@ void die(const char* what) {
   std::_Exit(kExitFailed);
 }
 
-Machine start_machine(const MachineRequest& request, int image) {
+Machine start_machine(const MachineRequest& request, int image, int memory) {
   constexpr int kControl = 3;
-  int pair[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) die("socketpair");
-  (void)::fcntl(pair[0], F_SETFD, FD_CLOEXEC);
-  (void)::fcntl(pair[0], F_SETFL, O_NONBLOCK);
-  const MachineEnds ends{make_initramfs(request), image, pair[1]};
-  const std::vector<std::string> arguments = machine_arguments(request, ends, counter_khz());
-  const pid_t pid = ::fork();
-  if (pid < 0) die("fork");
-  if (pid == 0) execute(arguments, kControl);
-  for (const int fd : {ends.initramfs, image, pair[1]}) (void)::close(fd);
-  return {pid, pair[0]};
+  const auto make_pair = [](int& ours, int& theirs) {
+    int pair[2] = {-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) die("socketpair");
+    (void)::fcntl(pair[0], F_SETFD, FD_CLOEXEC);
+    ours = pair[0];
+    theirs = pair[1];
+  };
+  Machine machine;
+  MachineEnds ends;
+  ends.image = image;
+  make_pair(machine.port, ends.port);
+  (void)::fcntl(machine.port, F_SETFL, O_NONBLOCK);
+  if (request.kind != MachineKind::kBooted) {
+    ends.memory = memory;
+    make_pair(machine.monitor, ends.monitor);
+  }
+  const bool boots = request.kind != MachineKind::kRestored;
+  if (boots) ends.initramfs = make_initramfs(request);
+  const std::vector<std::string> arguments = machine_arguments(request, ends, boots ? counter_khz() : "");
+  machine.pid = ::fork();
+  if (machine.pid < 0) die("fork");
+  if (machine.pid == 0) execute(arguments, kControl);
+  for (const int fd : {ends.initramfs, ends.image, ends.memory, ends.port, ends.monitor}) {
+    if (fd >= 0) (void)::close(fd);
+  }
+  return machine;
 }
 
 }  // namespace casemate::guest

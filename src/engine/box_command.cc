@@ -1,6 +1,7 @@
 #include "engine/box_command.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "sys/beneath.h"
@@ -51,20 +52,24 @@ std::vector<std::string> python_command() {
           "from casemate import _runner; _runner.main()"};
 }
 
-namespace {
-
-// Of a microvm: for the guest's kernel and its tables of so much memory, and for process 1.
+// For the kernel and its tables of so much memory, for process 1, and for the input, which is a file in it.
 Bytes machine_memory(const RungBox& box) {
-  return {box.limits.memory.count + mib(64).count + box.limits.memory.count / 32 + box.input.count};
+  const std::uint64_t bytes =
+      box.limits.memory.count + mib(64).count + box.limits.memory.count / 32 + box.input.count;
+  return mib((bytes >> 20) + 1);
 }
+
+namespace {
 
 std::vector<std::string> microvm_command(const RungBox& box) {
   const auto entry = [](const char* name, std::uint64_t value) {
     return std::string(name) + "=" + std::to_string(value);
   };
   const box::Limits& limits = box.limits;
+  constexpr std::array kMachines = {"run", "template", "restore"};
   return {"/usr/lib/casemate/casemate-microvm",
-          entry("machine", (machine_memory(box).count >> 20) + 1),
+          kMachines.at(static_cast<std::size_t>(box.machine)),
+          entry("machine", machine_memory(box).count >> 20),
           entry("memory", limits.memory.count),
           entry("processes", limits.pids),
           entry("disk", limits.disk.count),
@@ -127,8 +132,9 @@ std::vector<std::string> zygote_command(const char* preload) {
   return python_running("_zygote.main('" + std::string(preload) + "', 3)()");
 }
 
-std::vector<std::string> alone_command(const char* preload) {
-  return python_running("_alone.main('" + std::string(preload) + "')()");
+std::vector<std::string> alone_command(const char* preload, bool restored) {
+  const char* how = restored ? "', template=True)()" : "')()";
+  return python_running("_alone.main('" + std::string(preload) + how);
 }
 
 }  // namespace casemate::engine

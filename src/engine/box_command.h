@@ -14,8 +14,9 @@ std::vector<std::string> box_environment(const box::Limits& limits);
 // The zygote of a preload set ("bare", "numpy", "pandas"): descriptor 3 is its link.
 std::vector<std::string> zygote_command(const char* preload);
 
-// A slot of that set that no zygote forks: a runner that prepares itself.
-std::vector<std::string> alone_command(const char* preload);
+// A slot of that set that no zygote forks: a runner that prepares itself, in one machine or, `restored`, in another
+// than it goes on in.
+std::vector<std::string> alone_command(const char* preload, bool restored);
 
 // Whether a box of this image has the interpreter that these commands name. What kNoPython says otherwise.
 bool has_python(const std::string& rootfs);
@@ -30,7 +31,12 @@ struct RungBox {
   frame::Rung rung = frame::Rung::kJail;
   box::Limits limits;
   Bytes input{0};
+  // On the microvm rung: how its machine comes to be.
+  enum class Machine { kRun, kTemplate, kRestore };
+  Machine machine = Machine::kRun;
 };
+// Of a machine, for its guest's kernel too; a whole number of MiB.
+Bytes machine_memory(const RungBox& box);
 // What it executes in order to run `program` in its guest.
 std::vector<std::string> box_command(const RungBox& box, std::vector<std::string> program);
 // What the box may use. Memory is that of the whole box, its runtime included where that cannot be told from the

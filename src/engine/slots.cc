@@ -18,6 +18,8 @@ namespace {
 constexpr Bytes kNestMemory = gib(1);
 // What a parked guest with a kernel of its own takes, by preload set: measured, and a margin.
 constexpr std::array<Bytes, pool::kPreloadSets.size()> kAloneCost = {mib(64), mib(96), mib(160)};
+// Of a restored machine what is not its template's.
+constexpr std::array<Bytes, pool::kPreloadSets.size()> kRestoredCost = {mib(80), mib(88), mib(160)};
 constexpr std::size_t kVerdictsMax = 4096;
 constexpr pool::DeathProof kNeverMade{pool::RowState::kOn, pool::RowState::kOn, pool::RowState::kOn,
                                       pool::RowState::kOn};
@@ -68,17 +70,22 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
   pool::SlotClass slot_class;
   slot_class.key = class_key(request, image, rung);
   slot_class.image = image.digest;
-  slot_class.alone = rung != frame::Rung::kJail;
-  if (slot_class.alone) slot_class.image += std::string(" ") + rung_name(rung);
+  if (rung == frame::Rung::kGvisor) slot_class.origin = pool::Origin::kAlone;
+  if (rung == frame::Rung::kMicrovm) slot_class.origin = pool::Origin::kTemplate;
+  if (rung == frame::Rung::kGvisor) slot_class.image += std::string(" ") + rung_name(rung);
+  if (rung == frame::Rung::kMicrovm) slot_class.image = slot_class.key;  // a machine has the limits of its template
   if (request.walls_off != 0) slot_class.image += " walls off: " + std::to_string(request.walls_off);
   slot_class.preload = pool::preload_for(request.program);
-  if (slot_class.alone) slot_class.slot_cost = kAloneCost[pool::preload_index(slot_class.preload)];
+  const std::size_t set = pool::preload_index(slot_class.preload);
+  if (rung == frame::Rung::kGvisor) slot_class.slot_cost = kAloneCost[set];
+  if (rung == frame::Rung::kMicrovm) slot_class.slot_cost = kRestoredCost[set];
   slot_class.waived = waived_walls(request.weakenings, host, rung, request.walls_off);
   if (!trees_.contains(slot_class.image)) {
     if (!has_python(image.rootfs)) return fail(ErrorCode::kDenied, kNoPython);
     Trees trees;
     trees.walls_off = request.walls_off;
     trees.rung = rung;
+    trees.limits = request.limits;
     trees.runtime = runtime.files;
     trees.image = TRY(sys::open_at(AT_FDCWD, runtime.box_root, O_PATH | O_DIRECTORY));
     trees.guest = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
@@ -169,7 +176,7 @@ std::uint64_t Slots::box_of(pool::SlotId slot) const {
 
 bool Slots::on_event(box::WardenEvent event, Instant now) {
   const std::uint64_t subject = subject_of(event);
-  return on_slot(subject, event, now) || on_nest(subject, event, now);
+  return on_slot(subject, event, now) || on_nest(subject, event, now) || on_template(subject, event, now);
 }
 
 // Events that come late or twice are refused by the pool, which they do not change.
@@ -190,7 +197,7 @@ bool Slots::on_slot(std::uint64_t box, box::WardenEvent& event, Instant now) {
     std::string why = frame::get_text(ended->text);
     (void)stop_hearing(box, made);
     if (made.rounds > 0 && made.rung != frame::Rung::kJail && why.empty())
-      why = why_it_ended(made, ended->cause);
+      why = why_it_ended(made.err, ended->cause);
     // One that was being made failed; one that was parked is over, and destroyed with proof as any other.
     if (!pool_.slot_failed(made.slot, why.empty() ? "it ended by itself" : why, now))
       (void)pool_.slot_ended(made.slot, now);
@@ -223,17 +230,16 @@ bool Slots::on_nest(std::uint64_t id, const box::WardenEvent& event, Instant now
 }
 
 Result<void> Slots::start_nest(const pool::StartNest& action) {
-  if (trees_.at(action.image).rung != frame::Rung::kJail) {
-    named_nests_.insert(action.nest);
-    return {};
-  }
+  const Trees& trees = trees_.at(action.image);
+  if (trees.rung == frame::Rung::kGvisor) named_nests_.insert(action.nest);
+  if (trees.rung == frame::Rung::kGvisor) return {};
+  if (trees.rung == frame::Rung::kMicrovm) return start_template(action, trees);
   const std::uint64_t id = (*next_box_)++;
   nests_.emplace(id, action.nest);
   box::NestSpec spec;
   spec.memory = kNestMemory;
   spec.arguments = zygote_command(pool::preload_name(action.preload));
   spec.environment = box_environment({});
-  const Trees& trees = trees_.at(action.image);
   spec.walls_off = trees.walls_off;
   return warden_->make_nest(id, spec, trees.image.get(), trees.guest.get());
 }
@@ -258,18 +264,24 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   made.level = action.level;
   made.rung = trees.rung;
   spec.walls_off = made_as.walls_off;
-  const RungBox rung_box{trees.rung, made_as.limits};
+  const RungBox rung_box{trees.rung, made_as.limits, Bytes{0}, RungBox::Machine::kRestore};
   spec.limits = box_limits(rung_box);
   box::BoxEnds ends{-1, -1, input.get(), out.second.get(), err.second.get(), control.second.get()};
   if (alone) {
     spec.parks = true;
     spec.rung = trees.rung;
     spec.arguments =
-        box_command(rung_box, alone_command(pool::preload_name(action.preload)));
+        box_command(rung_box, alone_command(pool::preload_name(action.preload), /*restored=*/false));
     spec.environment = box_environment(made_as.limits);
     ends.image = trees.image.get();
     ends.guest = trees.guest.get();
     ends.runtime = trees.runtime;
+    if (trees.rung == frame::Rung::kMicrovm) {
+      const auto from = templates_.find(action.nest);
+      if (from == templates_.end()) return fail(ErrorCode::kUnavailable, "its template is gone");
+      ends.runtime[1] = from->second.memory.get();
+      ends.runtime[2] = from->second.state.get();
+    }
   } else {
     spec.nest = nest->first;
     spec.rehearse = action.level == pool::Level::kHot;
@@ -316,6 +328,7 @@ bool Slots::carry_out(Instant now) {
       else
         (void)warden_->begin_destroy(box);  // a warden that is gone is told by the next event that is read
     } else if (const auto* over = std::get_if<pool::EndNest>(&action)) {
+      again |= end_template(over->nest, now);
       if (named_nests_.erase(over->nest) != 0) again |= pool_.nest_gone(over->nest, "", now).has_value();
       for (const auto& [id, known] : nests_) {
         if (known == over->nest) (void)warden_->end_nest(id);

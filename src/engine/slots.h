@@ -103,7 +103,15 @@ class Slots {
     sys::Fd image, guest;
     std::array<int, frame::kRuntimeFilesMax> runtime = {-1, -1, -1};  // of a stronger rung
     frame::Rung rung = frame::Rung::kJail;
+    box::Limits limits;           // of the microvm rung, whose templates have them
     std::uint64_t walls_off = 0;  // test builds only, as below
+  };
+  // What machines are restored from: a nest of the microvm rung.
+  struct Template {
+    pool::NestId nest;
+    sys::Fd memory, state;  // in the end sealed
+    sys::Fd err, control;   // our ends, while it is made
+    std::string failure;    // why it is none
   };
   struct MadeAs {
     box::Limits limits;
@@ -135,10 +143,13 @@ class Slots {
         records_(&records),
         guests_(std::move(guests)) {}
   Result<void> start_nest(const pool::StartNest& action);
+  Result<void> start_template(const pool::StartNest& action, const Trees& trees);
+  bool on_template(std::uint64_t box, const box::WardenEvent& event, Instant now);
+  bool end_template(pool::NestId nest, Instant now);
   Result<void> make_slot(const pool::MakeSlot& action);
   Result<bool> hear_guest(std::uint64_t box, Made& made);
   bool stop_hearing(std::uint64_t box, const Made& made);
-  static std::string why_it_ended(const Made& made, frame::EndCause cause);
+  static std::string why_it_ended(const sys::Fd& err, frame::EndCause cause);
   bool carry_out(Instant now);
   std::uint64_t box_of(pool::SlotId slot) const;
   bool on_slot(std::uint64_t box, box::WardenEvent& event, Instant now);
@@ -155,6 +166,8 @@ class Slots {
   std::map<pool::SlotId, std::uint64_t> boxes_;           // that number
   std::map<std::uint64_t, pool::NestId> nests_;           // likewise
   std::set<pool::NestId> named_nests_;                    // of slots that are forked from nothing
+  std::map<std::uint64_t, Template> in_making_;           // by the warden's number of the box that makes it
+  std::map<pool::NestId, Template> templates_;            // that are made
   sys::Fd guests_;                                        // an epoll of the control sockets of preparing_
   std::set<std::uint64_t> preparing_;                     // boxes whose guests have not said that they wait
   std::deque<std::pair<std::string, Verdict>> verdicts_;  // by volume, oldest first

@@ -68,12 +68,12 @@ void Slots::read_guests(Instant now) {
 }
 
 // Why a guest ended before it waited: the limit that it met, or the last line that it printed.
-std::string Slots::why_it_ended(const Made& made, frame::EndCause cause) {
+std::string Slots::why_it_ended(const sys::Fd& err, frame::EndCause cause) {
   if (cause == frame::EndCause::kMemory) return "its memory limit was met while it prepared itself";
   std::string text;
   std::array<char, 4096> buffer{};
   for (std::size_t reads = 0; reads < kPrintedMax; ++reads) {
-    const auto got = sys::read_some(made.err, buffer);
+    const auto got = sys::read_some(err, buffer);
     if (!got || *got == 0) break;
     text.append(buffer.data(), *got);
   }

@@ -21,6 +21,8 @@ enum class GuestType : std::uint16_t {
   // First of all, to what starts a guest whose layer is not the box's (guest/microvm): kPath: a file that is
   // a product whether or not the program says so. The runner never sees it.
   kCollect = 6,
+  // casemate-microvm to a runner that has said kMade, in a machine that was restored since: go on.
+  kRestored = 7,
 
   // Runner to engine.
   kOrder = 16,      // kStream, kNumber: from this total on, the bytes of that stream come next
@@ -36,6 +38,8 @@ enum class GuestType : std::uint16_t {
   // A runner in such a guest to engine, as its first frames, if its box parks: it has rehearsed and waits.
   // kParkRounds of them, each but the last answered by kAgain: what wakes a guest is rehearsed as well.
   kParked = 22,
+  // Such a runner to casemate-microvm: what machines are to have in common is made.
+  kMade = 23,
 };
 
 inline constexpr int kParkRounds = 16;

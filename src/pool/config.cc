@@ -30,6 +30,7 @@ Result<void> affordable(const char* name, Bytes value) {
 Result<void> check_config(const PoolConfig& config) {
   TRY(affordable("memory_budget", config.memory_budget));
   for (const Bytes cost : config.nest_cost) TRY(affordable("nest_cost", cost));
+  for (const Bytes cost : config.template_cost) TRY(affordable("template_cost", cost));
   TRY(within("slots_max", config.slots_max, kPoolSlotsMax));
   TRY(within("nests_max", config.nests_max, kPoolNestsMax));
   TRY(within("preparing_max", config.preparing_max, kPoolSlotsMax));
@@ -39,6 +40,7 @@ Result<void> check_config(const PoolConfig& config) {
   TRY(positive("nest_age_max", config.nest_age_max));
   TRY(positive("slot_age_max", config.slot_age_max));
   TRY(positive("nest_start_max", config.nest_start_max));
+  TRY(positive("template_start_max", config.template_start_max));
   TRY(positive("slot_create_max", config.slot_create_max));
   TRY(positive("teardown_max", config.teardown_max));
   TRY(positive("backoff_min", config.backoff_min));

@@ -22,6 +22,7 @@ struct PoolConfig {
   // for until it is proved destroyed; a quarantined one costs it for good.
   Bytes memory_budget = gib(1);
   std::array<Bytes, kPreloadSets.size()> nest_cost = {mib(24), mib(48), mib(128)};  // by preload_index()
+  std::array<Bytes, kPreloadSets.size()> template_cost = {mib(144), mib(176), mib(288)};
 
   std::size_t slots_max = 64;  // quarantined ones included
   std::size_t nests_max = 8;
@@ -39,6 +40,7 @@ struct PoolConfig {
   // Long, since what fails here is begun again from nothing: an interpreter that is read from a disk for the
   // first time took more than ten seconds on an emulated machine.
   milliseconds nest_start_max{30'000};
+  milliseconds template_start_max{120'000};
   milliseconds slot_create_max{20'000};
   // Then it is quarantined. Longer than a warden tries to show that a slot is gone, which is 10 s to end it
   // and 10 s to remove its groups: what it says in the end says more than that it took long.
@@ -50,14 +52,20 @@ struct PoolConfig {
   LargerSet larger_set = LargerSet::kRefuse;
 };
 
+// Where the slots of a class come from.
+enum class Origin {
+  kZygote,    // forked
+  kAlone,     // from nothing: each prepares itself. Its nests are there in name, and cost nothing
+  kTemplate,  // restored: its nest is what was saved of a slot that had prepared itself
+};
+
 // One kind of slot. Requests with the same key and preload set can use the same slots.
 struct SlotClass {
   std::string key;    // image digest, limits and weakenings, as its maker wrote them; opaque here
   std::string image;  // with the preload set: which nest. Opaque too
   PreloadSet preload = PreloadSet::kBare;
   Bytes slot_cost = mib(4);  // what a parked or running slot is expected to take
-  // Its slots prepare themselves and are forked from nothing: its nests are there in name, and cost nothing.
-  bool alone = false;
+  Origin origin = Origin::kZygote;
 
   // Hot slots to keep: hot_min always, up to hot_max when checkouts of the last minute ask for them.
   std::size_t hot_min = 0;

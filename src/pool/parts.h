@@ -40,6 +40,7 @@ struct Nest {
   LineId line;
   NestState state = NestState::kStarting;
   Instant started_at{};
+  milliseconds start_max{};
   std::optional<Instant> ready_at;
   Bytes cost;
   // Kept free for the first slot of a nest that has none, so that no nest is started for nothing.

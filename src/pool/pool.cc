@@ -295,7 +295,7 @@ void Pool::slot_lost(Slot& slot, const std::string& reason, Instant now) {
   if (found == nests_.end() || found->second.state != NestState::kReady) return;
   Nest& nest = found->second;
   // Where slots are forked from nothing each of them starts what a nest would have started.
-  const bool alone = classes_.at(slot.of).spec.alone;
+  const bool alone = classes_.at(slot.of).spec.origin == Origin::kAlone;
   if (++nest.slot_failures < kSlotFailuresMax && !alone) return;
   line_failed(nest, alone ? said : "it made no slot " + std::to_string(kSlotFailuresMax) + " times: " + said,
               now);

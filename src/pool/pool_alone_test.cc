@@ -6,7 +6,7 @@ namespace {
 
 SlotClass alone_class(std::size_t hot_min) {
   SlotClass some = some_class(kBare, hot_min);
-  some.alone = true;
+  some.origin = Origin::kAlone;
   some.slot_cost = mib(40);
   return some;
 }

@@ -64,8 +64,8 @@ std::vector<Action> Pool::plan(Instant now) {
 
 void Pool::expire_nests(Instant now) {
   for (auto& [id, nest] : nests_) {
-    if (nest.state == NestState::kStarting && now - nest.started_at >= config_.nest_start_max) {
-      line_failed(nest, "it did not start within " + format_duration(config_.nest_start_max), now);
+    if (nest.state == NestState::kStarting && now - nest.started_at >= nest.start_max) {
+      line_failed(nest, "it did not start within " + format_duration(nest.start_max), now);
       drain(nest);
     }
     if (nest.state == NestState::kReady &&
@@ -255,7 +255,7 @@ void Pool::make_slot(const Want& want, Nest& nest, Instant now, std::vector<Acti
   slot.of = entry.id();
   slot.cost = entry.spec.slot_cost;
   slot.wanted = want.lacks_hot() ? Level::kHot : Level::kWarm;
-  slot.asked = behind(entry, now) && !entry.spec.alone ? Level::kWarm : slot.wanted;
+  slot.asked = behind(entry, now) && entry.spec.origin == Origin::kZygote ? Level::kWarm : slot.wanted;
   // What is not measured any more is believed less and less, until a hot one is made again.
   if (slot.stands_in()) *entry.hot_took -= *entry.hot_took / kForgetShare;
   slot.since = now;
@@ -271,7 +271,13 @@ void Pool::make_slot(const Want& want, Nest& nest, Instant now, std::vector<Acti
 }
 
 Bytes Pool::nest_cost(const ClassEntry& entry) const {
-  return entry.spec.alone ? Bytes{0} : config_.nest_cost[preload_index(entry.spec.preload)];
+  const std::size_t set = preload_index(entry.spec.preload);
+  switch (entry.spec.origin) {
+    case Origin::kZygote: return config_.nest_cost[set];
+    case Origin::kAlone: return Bytes{0};
+    case Origin::kTemplate: return config_.template_cost[set];
+  }
+  return Bytes{0};
 }
 
 Pool::Served Pool::start_nest(const ClassEntry& entry, Instant now, std::vector<Action>& actions) {
@@ -285,6 +291,8 @@ Pool::Served Pool::start_nest(const ClassEntry& entry, Instant now, std::vector<
   nest.id = NestId{next_nest_++};
   nest.line = line;
   nest.started_at = now;
+  nest.start_max =
+      entry.spec.origin == Origin::kTemplate ? config_.template_start_max : config_.nest_start_max;
   actions.emplace_back(StartNest{nest.id, line.image, line.preload});
   nests_.emplace(nest.id, std::move(nest));
   return Served::kWaits;
@@ -362,7 +370,7 @@ std::optional<Instant> Pool::next_deadline(Instant now) const {
   std::optional<Instant> next;
   const auto at = [&](Instant instant) { next = std::min(next.value_or(instant), instant); };
   for (const auto& [id, nest] : nests_) {
-    if (nest.state == NestState::kStarting) at(nest.started_at + config_.nest_start_max);
+    if (nest.state == NestState::kStarting) at(nest.started_at + nest.start_max);
     if (nest.state == NestState::kReady) at(*nest.ready_at + config_.nest_age_max);
   }
   for (const auto& [id, slot] : slots_) {

@@ -16,14 +16,22 @@ constexpr milliseconds kWriteTime{30'000};
 // sysctl vm.memfd_noexec) this has to be asked for.
 constexpr unsigned kMfdExec = 0x0010U;
 
-Result<Fd> make_memory(const char* name, unsigned more) {
+Result<Fd> new_memory(const char* name, unsigned more) {
   Fd memory(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | more));
-  if (!memory && errno == EINVAL && more != 0) return make_memory(name, 0);  // an older kernel
+  if (!memory && errno == EINVAL && more != 0) return new_memory(name, 0);  // an older kernel
   if (!memory && errno == EACCES)
     return fail(
         ErrorCode::kDenied,
         "this host lets nobody execute what is in memory (sysctl vm.memfd_noexec=2): set it to 1 or 0");
   if (!memory) return fail_errno("memfd_create");
+  return memory;
+}
+
+}  // namespace
+
+Result<Fd> make_memory(const char* name, Bytes size) {
+  Fd memory = TRY(new_memory(name, 0));
+  if (::ftruncate(memory.get(), static_cast<off_t>(size.count)) < 0) return fail_errno("make memory");
   return memory;
 }
 
@@ -34,17 +42,15 @@ Result<Fd> seal(Fd memory) {
   return open_at(AT_FDCWD, "/proc/self/fd/" + std::to_string(memory.get()), O_RDONLY);
 }
 
-}  // namespace
-
 Result<Fd> sealed_bytes(const char* name, std::string_view bytes) {
-  Fd memory = TRY(make_memory(name, 0));
+  Fd memory = TRY(new_memory(name, 0));
   TRY(write_all(memory, bytes, Deadline::in(kWriteTime)));
   return seal(std::move(memory));
 }
 
 Result<Fd> sealed_copy(const char* name, const std::string& path) {
   const Fd from = TRY(open_at(AT_FDCWD, path, O_RDONLY));
-  Fd memory = TRY(make_memory(name, kMfdExec));
+  Fd memory = TRY(new_memory(name, kMfdExec));
   for (;;) {
     constexpr std::size_t kChunk = 1 << 24;
     const ssize_t copied = ::sendfile(memory.get(), from.get(), nullptr, kChunk);

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "sys/fd.h"
 
@@ -14,5 +15,10 @@ Result<Fd> sealed_bytes(const char* name, std::string_view bytes);
 // Likewise, of what a file holds from its beginning to its end; it can be executed. Errors: also denied (not
 // on this host).
 Result<Fd> sealed_copy(const char* name, const std::string& path);
+
+// So many bytes that whoever has the descriptor can write, until they are sealed. Errors: system.
+Result<Fd> make_memory(const char* name, Bytes size);
+// From now on nobody can change them: open for reading. Errors: system (somebody has them mapped for writing).
+Result<Fd> seal(Fd memory);
 
 }  // namespace casemate::sys

@@ -17,10 +17,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable
 
+# In a machine of its own: an emulated one translates what it executes, and has none of its template's translation.
+_REHEARSALS = 3
 
-def main(preload: str, descriptor: int = 3) -> "Callable[[], None]":
+
+def main(preload: str, descriptor: int = 3, template: bool = False) -> "Callable[[], None]":
     """Prepares all that can be prepared. What it returns waits for the program and runs it, and is called
     by -c itself, so that a program has the frames of a cold run beneath it.
+
+    With `template` it goes on in another machine than it was begun in, restored from this one, of which what was
+    executed before has no trace but in memory.
 
     Ends the process with 1 when the set cannot be imported; the reason is the last line of stderr.
     """
@@ -31,6 +37,8 @@ def main(preload: str, descriptor: int = 3) -> "Callable[[], None]":
             sys.modules["casemate._figures"].offer_font_lists()
         _rehearsal.rehearse(_slot.ROOT)
         gc.freeze()
+        if template:
+            _become_another(descriptor)
     except BaseException as error:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         os.write(2, f"\npreload {preload}: {text}"[:500].encode("utf-8", "replace"))
@@ -50,3 +58,16 @@ def main(preload: str, descriptor: int = 3) -> "Callable[[], None]":
                 os._exit(1)
 
     return _slot.Slot(descriptor, _slot.ROOT, park, _slot.leaving(descriptor)).live
+
+
+def _become_another(descriptor: int) -> None:
+    channel = _wire.Channel(descriptor)
+    if not channel.send(_wire.MADE, b""):
+        os._exit(1)
+    answer = os.read(descriptor, 8)
+    if (int.from_bytes(answer[:4], "little"), int.from_bytes(answer[4:], "little")) != (0, _wire.RESTORED):
+        os._exit(1)
+    _reseed.reseed(drawn_from=True)
+    for _ in range(_REHEARSALS):
+        _rehearsal.rehearse(_slot.ROOT)
+    gc.freeze()

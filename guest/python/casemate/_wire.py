@@ -23,6 +23,7 @@ FILE_DATA = 3
 START = 4
 AGAIN = 5
 COLLECT = 6  # to casemate-microvm
+RESTORED = 7  # from it
 ORDER = 16
 RESULT = 17
 ARTIFACT = 18
@@ -30,6 +31,7 @@ EXCEPTION = 19
 DONE = 20
 ENDED = 21  # of casemate-init
 PARKED = 22  # of a slot that is alone in its kernel
+MADE = 23  # to casemate-microvm: a machine may be made a template of
 PARK_ROUNDS = 16
 
 # Tag.

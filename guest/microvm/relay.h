@@ -1,0 +1,73 @@
+// Carries between the engine and the guest.
+#pragma once
+
+#include <poll.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "microvm/channel.h"
+#include "microvm/control_filter.h"
+#include "microvm/layer_files.h"
+#include "microvm/message_io.h"
+#include "microvm/monitor.h"
+
+namespace casemate::guest {
+
+// Bytes for a descriptor that may not take them at once.
+class Outlet {
+ public:
+  explicit Outlet(int fd) : fd_(fd) {}
+  void add(std::string_view bytes);
+  void give();
+  bool holds() const { return !held_.empty(); }
+  std::size_t size() const { return held_.size(); }
+  pollfd item() const { return {holds() ? fd_ : -1, POLLOUT, 0}; }
+
+ private:
+  int fd_;
+  std::string held_;
+  bool over_ = false;  // nobody takes it any more
+};
+
+// None of these descriptors blocks.
+struct RelayEnds {
+  int control = -1, out = -1, err = -1;  // the engine's
+  int port = -1;                         // the guest's
+};
+
+// No wait here has a deadline of its own: the box's wall clock ends them all, from outside.
+class Relay {
+ public:
+  // `monitor`: of a machine whose guest parks and is stopped until its program comes; else nullptr.
+  Relay(const RelayEnds& ends, Monitor* monitor);
+  // Until the program has ended and all that it said and made is handed on. Nothing: the machine ended without a
+  // word, or broke its word.
+  std::optional<GuestEnded> carry();
+
+ private:
+  bool hear_guest();
+  bool take(const ReceivedMessage& said);
+  void hear_engine();
+  std::vector<std::string> all_files() const;
+  void next_file();
+
+  RelayEnds ends_;
+  Monitor* monitor_;
+  bool parked_ = false, stopped_ = false;
+  Outlet to_guest_, out_, err_, to_engine_;
+  bool engine_ended_ = false;
+  ControlFilter from_guest_{ControlFilter::From::kGuest}, from_engine_{ControlFilter::From::kEngine};
+  MessageReader reader_;
+  std::optional<GuestEnded> ended_;
+  std::vector<std::string> files_;  // to be fetched, the last first
+  bool fetching_ = false;
+  LayerFile file_;
+};
+
+// The time of day, as the guest is told it: a machine that was stopped has an old one.
+std::string clock_message();
+
+}  // namespace casemate::guest
