@@ -101,11 +101,11 @@ Result<std::string> fetch(const Recipe& recipe, const PackageFile& file, const s
   if (!unpacked.given.empty()) return absolute_path(unpacked.given);
   const NamedPackage wanted{file.package.name, file.package.version};
   lend_to_apt(directory);
-  const auto fetched = run_beside(
-      {{unpacked.apt_get, "-q", "-o", "APT::Get::AllowUnauthenticated=false", "download", wanted.argument()},
-       environment(),
-       &directory},
-      deadline);
+  const auto fetched = run_beside({{unpacked.apt_get, "-q", "-o", "APT::Get::AllowUnauthenticated=false",
+                                    "-o", "Acquire::Retries=1", "download", wanted.argument()},
+                                   environment(),
+                                   &directory},
+                                  deadline);
   TRY(take_back(directory));
   if (!fetched && fetched.error().code == ErrorCode::kDeadline) return tl::unexpected<Error>(fetched.error());
   if (!fetched)
@@ -206,7 +206,7 @@ Result<PackageFile> resolve_unpacked(const Recipe& recipe, Deadline deadline) {
 
 Result<void> take_unpacked(const Recipe& recipe, const PackageFile& file, const sys::Fd& draft,
                            const sys::Fd& root, Deadline deadline, Progress& progress) {
-  progress.stage("fetch " + file.package.name);
+  if (recipe.unpacked->given.empty()) progress.stage("fetch " + file.package.name);
   if (::mkdirat(draft.get(), kDirectory, 0755) < 0) return fail_errno("mkdir package");
   const sys::Fd directory = TRY(sys::open_at(draft.get(), kDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   const std::string path = TRY(fetch(recipe, file, draft, directory, deadline));
