@@ -37,9 +37,16 @@ def root(casemate: Casemate, store: Path) -> Path:
     return Path(casemate.call("image", "inspect", "microvm", "--json", "--store", store).outcome["rootfs"])
 
 
-def in_root(root: Path, *command: str, stdin: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def in_root(
+    root: Path, *command: str, stdin: str = "", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["/usr/sbin/chroot", root, *command], input=stdin, env=env or {}, text=True, capture_output=True, timeout=60 * SLOW
+        ["/usr/sbin/chroot", root, *command],
+        input=stdin,
+        env=env or {},
+        text=True,
+        capture_output=True,
+        timeout=60 * SLOW,
     )
 
 
@@ -52,7 +59,9 @@ def test_two_builds_have_one_digest(casemate: Casemate, store: Path, root: Path,
     assert os.listdir(other / "tmp") == [] and sorted(os.listdir(root.parent)) == ["about", "manifest", "rootfs"]
     about = casemate.call("image", "inspect", "microvm", "--json", "--store", store).outcome
     names = {package["name"] for package in about["packages"]}
-    assert "qemu-system-x86" in names and any(re.fullmatch(r"linux-image-.+-cloud-amd64", name) for name in names), names
+    assert "qemu-system-x86" in names and any(
+        re.fullmatch(r"linux-image-.+-cloud-amd64", name) for name in names
+    ), names
     assert about["size_bytes"] < 100 << 20, "it holds little else than QEMU and a kernel"
 
 
