@@ -85,6 +85,7 @@ int run_build(const ImageArguments& arguments) {
                       .value());
   }
   if (arguments.kernel && !recipe->unpacked) return usage("the image " + recipe->name + " has no kernel");
+  if (arguments.kernel && arguments.kernel->empty()) return usage("--kernel names no file");
   if (arguments.kernel) recipe->unpacked->given = *arguments.kernel;
   const Instant start = now();
   const auto store = image::Store::open(stores_to_search(arguments).front(), image::StoreMode::kWrite);
@@ -107,14 +108,14 @@ int run_build(const ImageArguments& arguments) {
 }
 
 // The archive, and what to call its image. A name that nobody asked for takes no other image's place, and
-// least of all that of the image that boxes run in when none is named.
+// least of all that of an image that boxes run in without being told to.
 Result<image::ImportOptions> import_options(const ImageArguments& arguments) {
   image::ImportOptions options;
   options.threads = threads();
   options.now_s = seconds_since_1970();
   options.replace = arguments.new_name.has_value();
   options.name = arguments.new_name.value_or(image::image_name_of(arguments.file));
-  if (!options.replace && (options.name.empty() || options.name == image::python_recipe().name)) {
+  if (!options.replace && (options.name.empty() || image::find_recipe(options.name))) {
     return fail(ErrorCode::kInvalid, "say with --name what the image shall be called");
   }
   return options;

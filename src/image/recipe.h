@@ -56,6 +56,7 @@ struct UnpackedPackage {
   std::vector<TakenFile> files;
   // A package file that somebody has already, to be taken as it is: nothing vouches for it. Empty: fetch it.
   std::string given;
+  std::uint64_t bytes_max = std::uint64_t{4} << 30;  // of all its files, unpacked
   // Programs of this machine.
   std::string apt_cache = "/usr/bin/apt-cache";
   std::string apt_get = "/usr/bin/apt-get";

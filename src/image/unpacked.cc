@@ -18,7 +18,6 @@ namespace {
 
 constexpr const char* kDpkgDeb = "/usr/bin/dpkg-deb";
 constexpr const char* kDirectory = "package";  // in the draft
-constexpr std::uint64_t kUnpackedBytesMax = std::uint64_t{4} << 30;
 constexpr std::size_t kFetchedMax = 16;
 constexpr milliseconds kWriteSpan{60'000};  // of one piece
 
@@ -121,7 +120,8 @@ Result<std::string> fetch(const Recipe& recipe, const PackageFile& file, const s
 // The tar archive that dpkg-deb makes of a package's files, with a bound to it.
 class DebSource final : public ByteSource {
  public:
-  DebSource(Program program, Deadline deadline) : program_(std::move(program)), deadline_(deadline) {}
+  DebSource(Program program, std::uint64_t bytes_max, Deadline deadline)
+      : program_(std::move(program)), deadline_(deadline), bytes_left_(bytes_max) {}
   Result<std::string_view> next() override {
     const std::string_view piece = TRY(program_.next(deadline_));
     if (piece.size() > bytes_left_)
@@ -139,7 +139,7 @@ class DebSource final : public ByteSource {
  private:
   Program program_;
   Deadline deadline_;
-  std::uint64_t bytes_left_ = kUnpackedBytesMax;
+  std::uint64_t bytes_left_;
 };
 
 Result<void> write_taken(TarReader& tar, const sys::Fd& root, const std::string& path) {
@@ -177,7 +177,7 @@ Result<void> take_files(ByteSource& source, const std::vector<TakenFile>& files,
 Result<void> unpack(const std::string& path, const sys::Fd& directory, const UnpackedPackage& unpacked,
                     const sys::Fd& root, Deadline deadline) {
   DebSource source(TRY(Program::start({{kDpkgDeb, "--fsys-tarfile", path}, environment(), &directory})),
-                   deadline);
+                   unpacked.bytes_max, deadline);
   const auto taken = take_files(source, unpacked.files, root);
   const auto ended = taken || taken.error().code == ErrorCode::kInvalid ? source.finish() : Result<void>();
   // Where both find fault, dpkg-deb saw more of the package.

@@ -19,7 +19,7 @@ Result<PackageFile> resolve_unpacked(const Recipe& recipe, Deadline deadline);
 // Fetches the file into the draft, holds it against its SHA-256, takes the recipe's files into `root`, where
 // their directories are, and removes it again. As root, apt fetches as a user of its own.
 // Errors: unavailable (it cannot be fetched: says what to do; another file than apt's lists say), invalid
-// (damaged, a file is missing), exhausted (more than 4 GiB, unpacked), deadline.
+// (damaged, a file is missing), exhausted (more than bytes_max), deadline.
 Result<void> take_unpacked(const Recipe& recipe, const PackageFile& file, const sys::Fd& draft,
                            const sys::Fd& root, Deadline deadline, Progress& progress);
 

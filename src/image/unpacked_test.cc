@@ -199,6 +199,14 @@ TEST_F(UnpackedTest, OddPackageFilesAreRefused) {
   expect_refused("absent.deb: No such file");
 }
 
+TEST_F(UnpackedTest, APackageHasABound) {
+  give(deb_of(whole_kernel()));
+  recipe_.unpacked->bytes_max = whole_kernel().text().size() - 1;
+  expect_refused("it holds more bytes than a package may", ErrorCode::kExhausted);
+  recipe_.unpacked->bytes_max += 1;
+  EXPECT_TRUE(run().has_value());
+}
+
 TEST_F(UnpackedTest, IsForOneArchitectureAlone) {
   recipe_.only_on = "s390x";
   expect_refused("the image 'fake' is for s390x alone, and this machine is amd64", ErrorCode::kUnavailable);

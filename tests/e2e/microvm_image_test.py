@@ -27,6 +27,8 @@ def built(casemate: Casemate, store: Path, *args: str) -> Ended:
 def store(casemate: Casemate, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the image and nothing else."""
     folder = tmp_path_factory.mktemp("microvm") / "store"
+    if subprocess.run(["apt-cache", "show", "linux-image-cloud-amd64"], capture_output=True).returncode != 0:
+        subprocess.run(["apt-get", "-q", "update"], check=True, capture_output=True)  # a machine without apt's lists
     ended = built(casemate, folder)
     assert ended.exit_code == 0, ended
     return folder
@@ -125,6 +127,7 @@ def test_its_squashfs_is_made_once_and_is_always_the_same(casemate: Casemate, st
         (("nosuch",), 2, "there are python, microvm"),
         (("python", "--kernel", "x.deb"), 2, "the image python has no kernel"),
         (("microvm", "--kernel", "/nonexistent/x.deb"), 2, "No such file"),
+        (("microvm", "--kernel", ""), 2, "--kernel names no file"),
         (("microvm", "--kernel", "/etc/passwd"), 2, "not a Debian format archive"),
     ],
 )
