@@ -31,8 +31,8 @@ Result<image::ImageInfo> ensure_image(const std::string& name, const std::string
     auto found = opened.find(name);
     if (found || found.error().code != ErrorCode::kNotFound) return found;
   }
-  const image::Recipe recipe = image::python_recipe();
-  if (name != recipe.name) {
+  const auto recipe = image::find_recipe(name);
+  if (!recipe) {
     return fail(ErrorCode::kNotFound,
                 "there is no image '" + name + "'; `casemate image list` shows those that there are");
   }
@@ -42,7 +42,7 @@ Result<image::ImageInfo> ensure_image(const std::string& name, const std::string
   const image::Store writable = TRY(image::Store::open(paths.front(), image::StoreMode::kWrite));
   image::BuildOptions options;
   options.now_s = ::time(nullptr);
-  return TRY(image::build(writable, recipe, options, progress)).image;
+  return TRY(image::build(writable, *recipe, options, progress)).image;
 }
 
 }  // namespace casemate

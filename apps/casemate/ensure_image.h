@@ -8,8 +8,8 @@
 
 namespace casemate {
 
-// `store`: one store to use instead of the usual ones; may be empty. The default image is built, with
-// progress on standard error, when no store has it.
+// `store`: one store to use instead of the usual ones; may be empty. An image that there is a recipe for is
+// built, with progress on standard error, when no store has it.
 // Errors: invalid, not_found (another name), unavailable (it cannot be built, the store is damaged).
 Result<image::ImageInfo> ensure_image(const std::string& name, const std::string& store);
 

@@ -21,10 +21,11 @@
 #include "image/build.h"
 #include "image/import.h"
 #include "image/recipe.h"
+#include "image/squashfs.h"
 #include "image/store.h"
+#include "image_options.h"
 #include "json/utf8.h"
 #include "json/writer.h"
-#include "options.h"
 #include "terminal_progress.h"
 
 namespace casemate {
@@ -60,22 +61,12 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-struct Arguments {
-  std::optional<std::string> store;
-  std::string name = "python";
-  std::string file;
-  std::optional<std::string> new_name;
-  bool force = false;
-  bool json = false;
-  bool quick = false;
-};
-
-std::vector<std::string> stores_to_search(const Arguments& arguments) {
+std::vector<std::string> stores_to_search(const ImageArguments& arguments) {
   if (arguments.store) return {*arguments.store};
   return image::store_paths(::geteuid() == 0, environment("XDG_DATA_HOME"), environment("HOME"));
 }
 
-Result<image::StoredImage> find(const Arguments& arguments) {
+Result<image::StoredImage> find(const ImageArguments& arguments) {
   return image::find_image(stores_to_search(arguments), arguments.name);
 }
 
@@ -86,13 +77,16 @@ std::int64_t seconds_since_1970() {
 
 unsigned threads() { return std::clamp(std::thread::hardware_concurrency(), 1U, 4U); }
 
-int run_build(const Arguments& arguments) {
-  image::Recipe recipe = image::python_recipe();
-  if (arguments.name != recipe.name) {
+int run_build(const ImageArguments& arguments) {
+  auto recipe = image::find_recipe(arguments.name);
+  if (!recipe) {
     return report(fail(ErrorCode::kInvalid,
-                       "there is no recipe '" + arguments.name + "'; the one that there is: " + recipe.name)
+                       "there is no recipe '" + arguments.name + "'; there are " + image::recipe_names())
                       .value());
   }
+  if (arguments.kernel && !recipe->unpacked) return usage("the image " + recipe->name + " has no kernel");
+  if (arguments.kernel && arguments.kernel->empty()) return usage("--kernel names no file");
+  if (arguments.kernel) recipe->unpacked->given = *arguments.kernel;
   const Instant start = now();
   const auto store = image::Store::open(stores_to_search(arguments).front(), image::StoreMode::kWrite);
   if (!store) return report(store.error());
@@ -102,7 +96,7 @@ int run_build(const Arguments& arguments) {
   options.now_s = seconds_since_1970();
   const auto built = [&] {
     TerminalProgress progress;
-    return image::build(*store, recipe, options, progress);
+    return image::build(*store, *recipe, options, progress);
   }();
   if (!built) return report(built.error());
   const double seconds = std::chrono::duration<double>(now() - start).count();
@@ -114,14 +108,14 @@ int run_build(const Arguments& arguments) {
 }
 
 // The archive, and what to call its image. A name that nobody asked for takes no other image's place, and
-// least of all that of the image that boxes run in when none is named.
-Result<image::ImportOptions> import_options(const Arguments& arguments) {
+// least of all that of an image that boxes run in without being told to.
+Result<image::ImportOptions> import_options(const ImageArguments& arguments) {
   image::ImportOptions options;
   options.threads = threads();
   options.now_s = seconds_since_1970();
   options.replace = arguments.new_name.has_value();
   options.name = arguments.new_name.value_or(image::image_name_of(arguments.file));
-  if (!options.replace && (options.name.empty() || options.name == image::python_recipe().name)) {
+  if (!options.replace && (options.name.empty() || image::find_recipe(options.name))) {
     return fail(ErrorCode::kInvalid, "say with --name what the image shall be called");
   }
   return options;
@@ -137,7 +131,7 @@ Result<sys::Fd> open_archive(const std::string& path) {
   return opened;
 }
 
-int run_import(const Arguments& arguments) {
+int run_import(const ImageArguments& arguments) {
   const Instant start = now();
   const auto options = import_options(arguments);
   if (!options) return report(options.error());
@@ -158,7 +152,7 @@ int run_import(const Arguments& arguments) {
   return kExitOk;
 }
 
-int run_list(const Arguments& arguments) {
+int run_list(const ImageArguments& arguments) {
   bool opened = false;
   Error last;
   std::vector<image::ListedImage> images;
@@ -217,7 +211,7 @@ void print_json(const image::ImageInfo& info, const image::About& about) {
   std::printf("%s\n", std::move(writer).take().c_str());
 }
 
-int run_inspect(const Arguments& arguments) {
+int run_inspect(const ImageArguments& arguments) {
   const auto found = find(arguments);
   if (!found) return report(found.error());
   const auto about = found->store.about(found->info);
@@ -242,6 +236,7 @@ int run_inspect(const Arguments& arguments) {
   std::printf("\npackages\n");
   for (const auto& package : about->packages)
     std::printf("  %-28s %s\n", package.name.c_str(), package.version.c_str());
+  if (about->modules.empty()) return kExitOk;
   std::printf("\nPython modules that can be imported (any other is absent)\n ");
   std::size_t column = 1;
   for (const std::string& module : about->modules) {
@@ -256,7 +251,7 @@ int run_inspect(const Arguments& arguments) {
   return kExitOk;
 }
 
-int run_verify(const Arguments& arguments) {
+int run_verify(const ImageArguments& arguments) {
   const auto found = find(arguments);
   if (!found) return report(found.error());
   const auto checked = [&] {
@@ -286,115 +281,48 @@ int run_verify(const Arguments& arguments) {
   return kExitOk;
 }
 
-constexpr const char* kUsage =
-    "Builds, imports, lists, inspects and verifies the images that boxes run in.\n"
-    "\n"
-    "  casemate image build [RECIPE]   build an image from the Debian packages installed here\n"
-    "  casemate image import FILE      import an OCI image archive\n"
-    "  casemate image list             list the images\n"
-    "  casemate image inspect IMAGE    show an image's packages and Python modules\n"
-    "  casemate image verify IMAGE     compare every file with the image's digest\n"
-    "\n"
-    "`casemate image COMMAND --help` says more.\n";
-
-// The table of a command that the options below are common to.
-Command command_of(const char* name, const char* summary, const char* examples, Arguments& arguments) {
-  return Command{name,
-                 summary,
-                 {},
-                 {{"--store", "DIR",
-                   "directory of images (default: /var/lib/casemate/images for root, else "
-                   "$XDG_DATA_HOME/casemate/images)",
-                   &arguments.store}},
-                 examples};
-}
-
-Command build_table(Arguments& arguments) {
-  Command command = command_of(
-      "casemate image build", "Builds an image from the Debian packages installed here.",
-      "Examples:\n  casemate image build\n  casemate image build --store /srv/images python", arguments);
-  command.arguments.push_back({"RECIPE", "what to build (python)", &arguments.name});
-  command.options.push_back({"--force", nullptr,
-                             "build even if the image is up to date; replaces a damaged one",
-                             &arguments.force});
-  return command;
-}
-
-Command import_table(Arguments& arguments) {
-  Command command =
-      command_of("casemate image import", "Imports an OCI image archive, a tar file of an OCI image layout.",
-                 "Nothing of the image runs while it is imported. Owners, set-id bits, devices and extended "
-                 "attributes are\n"
-                 "left behind; paths and links that lead out of the image, and content without its digest, "
-                 "refuse it. A\n"
-                 "program can run in it if it has python3 in /usr/bin or /usr/local/bin, 3.9 or later.\n"
-                 "\n"
-                 "Examples:\n"
-                 "  skopeo copy docker://registry.example/analysis:1 oci-archive:analysis.tar\n"
-                 "  casemate image import analysis.tar --name analysis\n"
-                 "  casemate run --trust trusted --image analysis program.py",
-                 arguments);
-  command.arguments.push_back(
-      {"FILE", "the archive; - for standard input", &arguments.file, /*required=*/true});
-  command.options.push_back({"--name", "NAME",
-                             "what to call the image, in place of another of that name (by default: as FILE, "
-                             "if no image has that name)",
-                             &arguments.new_name});
-  return command;
-}
-
-Command list_table(Arguments& arguments) {
-  return command_of("casemate image list", "Lists the images.", "Examples:\n  casemate image list",
-                    arguments);
-}
-
-Command inspect_table(Arguments& arguments) {
-  Command command = command_of(
-      "casemate image inspect", "Shows an image's packages and Python modules.",
-      "Examples:\n  casemate image inspect python\n  casemate image inspect python --json", arguments);
-  command.arguments.push_back({"IMAGE", "name or digest", &arguments.name, /*required=*/true});
-  command.options.push_back({"--json", nullptr, "one JSON document", &arguments.json});
-  return command;
-}
-
-Command verify_table(Arguments& arguments) {
-  Command command = command_of(
-      "casemate image verify", "Compares every file with the image's digest; exit 1 on a fault.",
-      "Examples:\n  casemate image verify python\n  casemate image verify python --quick", arguments);
-  command.arguments.push_back({"IMAGE", "name or digest", &arguments.name, /*required=*/true});
-  command.options.push_back(
-      {"--quick", nullptr, "compare names, types, modes and sizes; do not read the files", &arguments.quick});
-  return command;
+int run_squashfs(const ImageArguments& arguments) {
+  const auto found = find(arguments);
+  if (!found) return report(found.error());
+  image::SquashfsOptions options;
+  options.threads = threads();
+  const auto path = [&] {
+    TerminalProgress progress;
+    return image::ensure_squashfs(found->info, options, progress);
+  }();
+  if (!path) return report(path.error());
+  std::printf("%s\n", path->c_str());
+  return kExitOk;
 }
 
 struct Subcommand {
   const char* name;
-  Command (*table)(Arguments&);
-  int (*run)(const Arguments&);
+  Command (*table)(ImageArguments&);
+  int (*run)(const ImageArguments&);
 };
-constexpr Subcommand kCommands[] = {{"build", build_table, run_build},
-                                    {"import", import_table, run_import},
-                                    {"list", list_table, run_list},
-                                    {"inspect", inspect_table, run_inspect},
-                                    {"verify", verify_table, run_verify}};
+constexpr Subcommand kCommands[] = {
+    {"build", image_build_table, run_build},    {"import", image_import_table, run_import},
+    {"list", image_list_table, run_list},       {"inspect", image_inspect_table, run_inspect},
+    {"verify", image_verify_table, run_verify}, {"squashfs", image_squashfs_table, run_squashfs}};
 
 }  // namespace
 
 int image_command(int argc, char** argv) {
   const std::string_view asked = argc > 1 ? argv[1] : "";
   if (asked == "--help" || asked == "-h") {
-    std::fputs(kUsage, stdout);
+    std::fputs(kImageUsage, stdout);
     return kExitOk;
   }
   for (const Subcommand& command : kCommands) {
     if (asked != command.name) continue;
-    Arguments arguments;
+    ImageArguments arguments;
     if (const auto done = read_command(command.table(arguments), argc - 1, argv + 1)) return *done;
     return command.run(arguments);
   }
-  if (asked.empty()) return usage("a command is missing; there are build, import, list, inspect and verify");
+  if (asked.empty())
+    return usage("a command is missing; there are build, import, list, inspect, verify and squashfs");
   return usage("there is no command '" + image::escape(std::string(asked)) +
-               "'; there are build, import, list, inspect and verify");
+               "'; there are build, import, list, inspect, verify and squashfs");
 }
 
 }  // namespace casemate

@@ -13,6 +13,7 @@
 #include "image/store_files.h"
 #include "image/text_lines.h"
 #include "image/tree.h"
+#include "image/unpacked.h"
 
 namespace casemate::image {
 namespace {
@@ -20,20 +21,44 @@ namespace {
 constexpr milliseconds kMadeFileSpan{60'000};
 constexpr std::size_t kScratchEntriesMax = 100'000;
 
-std::vector<PackageVersion> versions_of(const std::vector<Package>& packages) {
+// What an image is made of: packages that are installed, and perhaps the file of one that is not.
+struct Ingredients {
+  std::vector<Package> packages;
+  std::optional<PackageFile> unpacked;
+};
+
+Result<Ingredients> read_ingredients(const Recipe& recipe, const BuildOptions& options) {
+  if (!recipe.only_on.empty() && recipe.only_on != recipe.architecture) {
+    return fail(ErrorCode::kUnavailable, "the image '" + recipe.name + "' is for " + recipe.only_on +
+                                             " alone, and this machine is " + recipe.architecture);
+  }
+  Ingredients ingredients;
+  ingredients.packages = TRY(read_packages(recipe));
+  if (recipe.unpacked) {
+    ingredients.unpacked = TRY(resolve_unpacked(recipe, Deadline::in(options.step_wait)));
+  }
+  return ingredients;
+}
+
+std::vector<PackageVersion> versions_of(const Ingredients& ingredients) {
   std::vector<PackageVersion> versions;
-  for (const Package& package : packages)
+  for (const Package& package : ingredients.packages)
     versions.push_back({package.name, package.version, package.architecture});
+  if (ingredients.unpacked) versions.push_back(ingredients.unpacked->package);
+  std::stable_sort(versions.begin(), versions.end(),
+                   [](const PackageVersion& a, const PackageVersion& b) { return a.name < b.name; });
   return versions;
 }
 
 // The image of this name, if it is what would be built now and looks whole.
 std::optional<Built> find_current(const Store& store, const Recipe& recipe,
-                                  const std::vector<Package>& packages, Progress& progress) {
+                                  const std::vector<PackageVersion>& versions, Progress& progress) {
+  // Nobody says whether a given file is the one that the image was made of.
+  if (recipe.unpacked && !recipe.unpacked->given.empty()) return std::nullopt;
   const auto info = store.find(recipe.name);
   if (!info) return std::nullopt;
   auto about = store.about(*info);
-  if (!about || about->recipe != recipe_digest(recipe) || about->packages != versions_of(packages)) {
+  if (!about || about->recipe != recipe_digest(recipe) || about->packages != versions) {
     return std::nullopt;
   }
   const auto report = store.verify(*info, Depth::kQuick, /*threads=*/1, progress);
@@ -118,13 +143,15 @@ Result<void> run_steps(const Recipe& recipe, const sys::Fd& root, const BuildOpt
 Result<Built> build(const Store& store, const Recipe& recipe, const BuildOptions& options,
                     Progress& progress) {
   progress.stage("resolve packages");
-  const std::vector<Package> packages = TRY(read_packages(recipe));
+  const Ingredients ingredients = TRY(read_ingredients(recipe, options));
+  About about;
+  about.packages = versions_of(ingredients);
   StoreWriter writer = TRY(StoreWriter::lock(store, Deadline::in(options.lock_wait), progress));
   // Only now: the build that we may have waited for was perhaps of the same image.
   if (!options.force) {
-    if (auto current = find_current(store, recipe, packages, progress)) return std::move(*current);
+    if (auto current = find_current(store, recipe, about.packages, progress)) return std::move(*current);
   }
-  Sources sources = TRY(read_sources(recipe, packages));
+  Sources sources = TRY(read_sources(recipe, ingredients.packages));
   for (const Omitted& omitted : sources.omitted) {
     progress.note("left out " + omitted.path + " of " + omitted.package + ": it was edited or removed here");
   }
@@ -134,12 +161,13 @@ Result<Built> build(const Store& store, const Recipe& recipe, const BuildOptions
   const sys::Fd root = TRY(sys::open_at(draft.get(), "rootfs", O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   TRY(make_items(sources.layout, root));
   TRY(copy_all(recipe, sources.layout, root, options.threads, progress));
+  if (ingredients.unpacked) {
+    TRY(take_unpacked(recipe, *ingredients.unpacked, draft, root, Deadline::in(options.step_wait), progress));
+  }
 
-  About about;
   about.name = recipe.name;
   about.recipe = recipe_digest(recipe);
   about.created_s = options.now_s;
-  about.packages = versions_of(packages);
   about.omitted = std::move(sources.omitted);
   TRY(run_steps(recipe, root, options, about, progress));
 

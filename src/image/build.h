@@ -6,6 +6,7 @@
 //
 //   resolve   which packages (dpkg.h), which of their files (layout.h)
 //   copy      each file, checked; directories, links, made files
+//   unpack    files of a package that is not installed (unpacked.h), where the recipe has one
 //   steps     what maintainer scripts do elsewhere, run in the image (inside.h)
 //   seal      modes and times; manifest; digest; publish (store.h)
 #pragma once
@@ -34,8 +35,9 @@ struct Built {
   bool reused = false;  // it was there already
 };
 
-// Errors: unavailable (packages missing, a file that differs from its package, a step that fails, a
-// store that cannot be written), invalid (dpkg's database), deadline, system. On an error the store is
+// Errors: unavailable (packages missing or not to be fetched, a file that differs from its package, a step
+// that fails, a store that cannot be written, a recipe for another architecture), invalid (dpkg's database, a
+// package file), deadline, system. On an error the store is
 // as it was.
 Result<Built> build(const Store& store, const Recipe& recipe, const BuildOptions& options,
                     Progress& progress);

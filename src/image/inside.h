@@ -6,11 +6,10 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "image/program.h"
 #include "sys/fd.h"
 
 namespace casemate::image {
-
-inline constexpr std::size_t kStepOutputMax = std::size_t{4} << 20;
 
 struct InsideSpec {
   // Argument vectors, run side by side; the first word of each is a path in the image.

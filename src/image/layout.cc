@@ -14,10 +14,13 @@ namespace {
 constexpr std::array<std::string_view, 6> kMerged = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 constexpr int kLinksFollowedMax = 40;  // as the kernel: path_resolution(7)
 
-bool is_excluded(const std::string& path, const std::vector<Exclusion>& exclusions) {
-  return std::any_of(exclusions.begin(), exclusions.end(), [&](const Exclusion& exclusion) {
-    return ::fnmatch(exclusion.pattern.c_str(), path.c_str(), 0) == 0;
-  });
+bool is_wanted(const std::string& path, const std::vector<std::string>& only,
+               const std::vector<Exclusion>& exclusions) {
+  const bool named = only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& pattern) {
+                       return matches(pattern, path);
+                     });
+  return named && std::none_of(exclusions.begin(), exclusions.end(),
+                               [&](const Exclusion& exclusion) { return matches(exclusion.pattern, path); });
 }
 
 // Where the file that `package` calls `path` is on the machine, and what it is called in the image.
@@ -55,6 +58,10 @@ std::deque<std::string> names_of(std::string_view path) {
 
 }  // namespace
 
+bool matches(const std::string& pattern, const std::string& path) {
+  return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0;
+}
+
 std::string merge_usr(std::string_view path) {
   for (const std::string_view top : kMerged) {
     if (path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/')) {
@@ -66,6 +73,7 @@ std::string merge_usr(std::string_view path) {
 
 Result<std::vector<PackagedPath>> plan_paths(const std::vector<PackageFiles>& packages,
                                              const std::vector<Diversion>& diversions,
+                                             const std::vector<std::string>& only,
                                              const std::vector<Exclusion>& exclusions) {
   std::set<std::string> in_image;
   for (const PackageFiles& package : packages) in_image.insert(package.package);
@@ -79,7 +87,7 @@ Result<std::vector<PackagedPath>> plan_paths(const std::vector<PackageFiles>& pa
         return fail(ErrorCode::kInvalid,
                     package.package + " lists a path that an image cannot have: " + listed);
       }
-      if (is_excluded(place.path, exclusions)) continue;
+      if (!is_wanted(place.path, only, exclusions)) continue;
       PackagedPath item{place.path, std::move(place.source), "", package.package, false};
       if (const auto conffile = package.conffiles.find(listed); conffile != package.conffiles.end()) {
         item.md5 = conffile->second;

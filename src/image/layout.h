@@ -36,14 +36,19 @@ struct PackagedPath {
   bool conffile = false;
 };
 
+// fnmatch(3) without flags.
+bool matches(const std::string& pattern, const std::string& path);
+
 // The path on a system whose /bin, /sbin and /lib* are links into /usr: "/bin/sh" → "/usr/bin/sh".
 std::string merge_usr(std::string_view path);
 
 // Every path of the packages once, in order of paths, with diversions undone where the package that
-// diverts is not part of the image, and without what is excluded.
+// diverts is not part of the image, and without what is excluded. `only`, where it is not empty, leaves out
+// what matches none of its patterns.
 // Errors: invalid, where two packages claim one file.
 Result<std::vector<PackagedPath>> plan_paths(const std::vector<PackageFiles>& packages,
                                              const std::vector<Diversion>& diversions,
+                                             const std::vector<std::string>& only,
                                              const std::vector<Exclusion>& exclusions);
 
 struct Item {

@@ -21,8 +21,9 @@ PackageFiles package(const std::string& name, const std::vector<std::string>& fi
 
 std::map<std::string, std::string> planned(const std::vector<PackageFiles>& packages,
                                            const std::vector<Diversion>& diversions = {},
-                                           const std::vector<Exclusion>& exclusions = {}) {
-  const auto paths = plan_paths(packages, diversions, exclusions);
+                                           const std::vector<Exclusion>& exclusions = {},
+                                           const std::vector<std::string>& only = {}) {
+  const auto paths = plan_paths(packages, diversions, only, exclusions);
   if (!paths) return {{"error", paths.error().message}};
   std::map<std::string, std::string> result;
   for (const PackagedPath& path : *paths) result[path.path] = path.source;
@@ -65,6 +66,14 @@ TEST(Plan, LeavesOutWhatIsExcluded) {
       (Plan{{"/usr/share/documents", "/usr/share/documents"}}));
 }
 
+TEST(Plan, TakesOnlyWhatIsNamedAndNotExcluded) {
+  EXPECT_EQ(
+      planned({package("a", {"/lib/libx.so.1", "/usr/lib/libnss_y.so", "/usr/bin/tool", "/usr/bin/tool2"},
+                       {"/usr", "/usr/lib"})},
+              {}, {{"/usr/lib/libnss_*", "users"}}, {"/usr/lib/lib*.so*", "/usr/bin/tool"}),
+      (Plan{{"/usr/bin/tool", "/usr/bin/tool"}, {"/usr/lib/libx.so.1", "/lib/libx.so.1"}}));
+}
+
 TEST(Plan, UndoesADiversionByAPackageThatIsNotInTheImage) {
   const std::vector<Diversion> diversions = {{"/bin/sh", "/bin/sh.distrib", "other"}};
   EXPECT_EQ(planned({package("dash", {"/bin/sh"})}, diversions), (Plan{{"/usr/bin/sh", "/bin/sh.distrib"}}));
@@ -88,7 +97,7 @@ TEST(Plan, APathThatLeadsOutIsRefused) {
 TEST(Plan, AConffileHasTheSumOfItsPackage) {
   PackageFiles made = package("a", {}, {"/etc/a"});
   made.conffiles["/etc/a"] = kSum;
-  const auto paths = plan_paths({made}, {}, {});
+  const auto paths = plan_paths({made}, {}, {}, {});
   ASSERT_TRUE(paths.has_value());
   EXPECT_TRUE(paths->front().conffile);
   EXPECT_EQ(paths->front().md5, kSum);

@@ -107,10 +107,28 @@ std::vector<MadeFile> made_files() {
 
 }  // namespace
 
+const char* dpkg_architecture() { return kArchitecture; }
+
+std::vector<Recipe> recipes() { return {python_recipe(), microvm_recipe()}; }
+
+std::optional<Recipe> find_recipe(std::string_view name) {
+  std::vector<Recipe> all = recipes();
+  for (Recipe& recipe : all) {
+    if (recipe.name == name) return std::move(recipe);
+  }
+  return std::nullopt;
+}
+
+std::string recipe_names() {
+  std::string names;
+  for (const Recipe& recipe : recipes()) names += (names.empty() ? "" : ", ") + recipe.name;
+  return names;
+}
+
 Recipe python_recipe() {
   Recipe recipe;
   recipe.name = "python";
-  recipe.architecture = kArchitecture;
+  recipe.architecture = dpkg_architecture();
   recipe.packages = {"bash",          "coreutils",      "dash",    "diffutils",
                      "findutils",     "grep",           "gzip",    "hostname",
                      "libc-bin",      "mawk",           "python3", "python3-matplotlib",
@@ -166,6 +184,21 @@ std::string recipe_digest(const Recipe& recipe) {
   }
   add_all(recipe.step_environment);
   add_all(recipe.scratch);
+  // Only where they say something: the images of recipes without them stay up to date.
+  if (!recipe.only.empty()) {
+    add("only");
+    add_all(recipe.only);
+  }
+  if (recipe.unpacked) {
+    // What somebody gave is another image's origin than what the archive vouches for.
+    add(recipe.unpacked->given.empty() ? "fetched" : "given");
+    add(recipe.unpacked->meta);
+    add(recipe.unpacked->pattern);
+    for (const TakenFile& file : recipe.unpacked->files) {
+      flat.insert(flat.end(), {file.pattern, file.path, file.module ? "module" : "file"});
+    }
+    add_all(std::exchange(flat, {}));
+  }
   return "sha256:" + digest.finish_hex();
 }
 

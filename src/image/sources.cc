@@ -160,7 +160,7 @@ Result<Sources> read_sources(const Recipe& recipe, const std::vector<Package>& p
   std::vector<Diversion> diversions;
   if (const auto text = TRY(read_if_there(recipe, "diversions"))) diversions = TRY(parse_diversions(*text));
   Sources sources;
-  for (const PackagedPath& planned : TRY(plan_paths(files, diversions, recipe.exclusions))) {
+  for (const PackagedPath& planned : TRY(plan_paths(files, diversions, recipe.only, recipe.exclusions))) {
     TRY(add_path(recipe, planned, sources));
   }
   add_alternatives(TRY(read_alternatives(recipe)), sources.layout);

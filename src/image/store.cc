@@ -48,6 +48,10 @@ std::vector<std::string> store_paths(bool is_root, std::string_view xdg_data_hom
   return paths;
 }
 
+std::string ImageInfo::store() const {
+  return path.substr(0, path.size() - std::min(path.size(), directory_of(digest).size() + 1));
+}
+
 Result<Store> Store::open(const std::string& path, StoreMode mode) {
   if (path.empty()) return fail(ErrorCode::kInvalid, "the image store's path is empty");
   std::string absolute = path;

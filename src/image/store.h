@@ -3,12 +3,14 @@
 //   STORE/sha256/HEX/rootfs     what a box sees as "/"
 //   STORE/sha256/HEX/manifest   one line per file; its SHA-256 is HEX
 //   STORE/sha256/HEX/about      where it came from
+//   STORE/sha256/HEX/rootfs.squashfs   the root as one file, once somebody needed it (squashfs.h)
 //   STORE/names/python          "sha256:HEX\n"
 //   STORE/lock                  held by whoever writes
 //   STORE/tmp/…                 builds under way, or killed
 //
 // An image appears and a name moves by one rename(2) each, after what they stand for is on disk: a
-// reader sees a whole image or none. Nothing is ever written to an image in place.
+// reader sees a whole image or none, and so it is with an image's squashfs. Nothing is ever written to an
+// image in place.
 //
 // Everything must belong to the user who asks, or to root, and be writable by the owner alone: an
 // image is code that boxes trust.
@@ -38,6 +40,7 @@ struct ImageInfo {
   std::string digest;  // "sha256:…"
   std::string path;    // absolute: STORE/sha256/HEX
   std::string rootfs() const { return path + "/rootfs"; }
+  std::string store() const;  // the store that it is in
 };
 
 struct ListedImage {
@@ -121,13 +124,17 @@ class StoreWriter {
   StoreWriter& operator=(StoreWriter&&) = delete;
   ~StoreWriter();
 
-  // An empty directory on the store's file system, for one image.
+  // An empty directory on the store's file system, for one image or one file of it.
   Result<sys::Fd> make_draft();
 
   // Makes the draft the image of this name: writes its manifest and `about`, puts everything on
   // disk, and renames it into place. An image that is there already is kept if it is whole, else replaced.
   Result<ImageInfo> publish(const About& about, std::string_view manifest, unsigned threads,
                             Progress& progress);
+
+  // Moves a file of the draft, which is on disk, beside the root of an image that is there; over an older
+  // one.
+  Result<void> publish_beside(const ImageInfo& image, const std::string& name);
 
  private:
   StoreWriter(const Store& store, sys::Fd lock) : store_(&store), lock_(std::move(lock)) {}

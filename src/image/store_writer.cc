@@ -110,4 +110,10 @@ Result<ImageInfo> StoreWriter::publish(const About& about, std::string_view mani
   return store_->find(about.name);
 }
 
+Result<void> StoreWriter::publish_beside(const ImageInfo& image, const std::string& name) {
+  const std::string directory = directory_of(image.digest);
+  TRY(rename_at(store_->directory(), draft_ + "/" + name, directory + "/" + name, 0));
+  return sync_directory(store_->directory(), directory);
+}
+
 }  // namespace casemate::image

@@ -136,6 +136,9 @@ def test_names_are_asked_for_where_they_matter(casemate: Casemate, store: Path, 
     archive = Archive([Layer().add("f", b"1")]).write(tmp_path / "python.tar")
     # The image that runs use when none is named does not change by the way.
     refused(imported(casemate, store, archive), store, "--name")
+    # Nor does the one that virtual machines are run in.
+    refused(imported(casemate, store, archive.rename(tmp_path / "microvm.tar")), store, "--name")
+    archive = Archive([Layer().add("f", b"1")]).write(tmp_path / "python.tar")
     refused(imported(casemate, store, tmp_path / "nowhere.tar"), store, "No such file")
     refused(imported(casemate, store, tmp_path), store, "directory")
     refused(imported(casemate, store, archive, "--name", "../x"), store, "cannot be an image's name")
