@@ -9,6 +9,7 @@
 
 #include "image/build.h"
 #include "image/recipe.h"
+#include "image/squashfs.h"
 #include "terminal_progress.h"
 
 namespace casemate {
@@ -43,6 +44,15 @@ Result<image::ImageInfo> ensure_image(const std::string& name, const std::string
   image::BuildOptions options;
   options.now_s = ::time(nullptr);
   return TRY(image::build(writable, *recipe, options, progress)).image;
+}
+
+Result<engine::Image> ensure_parts(const image::ImageInfo& image, const std::string& store, frame::Rung rung) {
+  engine::Image parts{image.digest, image.rootfs()};
+  if (rung != frame::Rung::kMicrovm) return parts;
+  TerminalProgress progress;
+  parts.squashfs = TRY(image::ensure_squashfs(image, {}, progress));
+  parts.machine_root = TRY(ensure_image("microvm", store)).rootfs();
+  return parts;
 }
 
 }  // namespace casemate

@@ -325,8 +325,8 @@ int run_request(const engine::Request& request, const Options& options, int repe
     return output.finish(engine::refused_outcome(request, rungs, reason, error.message));
   };
   if (!parts) return unavailable(outcome::Reason::kSandboxUnavailable, parts.error());
-  if (const auto rung = engine::choose_rung(request, parts->rungs); !rung)
-    return unavailable(outcome::Reason::kIsolationUnavailable, rung.error());
+  const auto choice = engine::choose_rung(request, parts->rungs);
+  if (!choice) return unavailable(outcome::Reason::kIsolationUnavailable, choice.error());
   auto products = open_products(options, 1);
   if (!products) return usage_error(products.error());
   auto engine = engine::Engine::start(*parts, request.weakenings);
@@ -338,6 +338,8 @@ int run_request(const engine::Request& request, const Options& options, int repe
     }
     return unavailable(outcome::Reason::kImageUnavailable, image.error());
   }
+  const auto in = ensure_parts(*image, options.store, choice->rung);
+  if (!in) return unavailable(outcome::Reason::kImageUnavailable, in.error());
   // Ctrl-C ends the box and says so: from here on it is a message and not a signal. Before, there is no
   // box, and it ends this program as any other.
   sigset_t stop;
@@ -352,11 +354,9 @@ int run_request(const engine::Request& request, const Options& options, int repe
   hooks.cancel = &cancel;
   output.stop_at(cancel);
   hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
-  engine::Image in{image->digest, image->rootfs()};
-  if (getenv("CM_VM")) { in.squashfs = "/work/proto-vm/out/img-lz4.sqfs"; in.machine_root = "/tmp/vmroot"; }
   if (repeat > 1 || options.start == "hot")
-    return run_again_and_again(request, options, repeat, *engine, in, output, store, hooks);
-  const int code = output.finish(engine->run(request, in, *products, hooks));
+    return run_again_and_again(request, options, repeat, *engine, *in, output, store, hooks);
+  const int code = output.finish(engine->run(request, *in, *products, hooks));
   store_records(*engine, store, options);
   return code;
 }

@@ -99,12 +99,11 @@ std::string counter_khz() {
   return std::to_string((last - first) * 1'000'000 / (ended - begun));
 }
 
-[[noreturn]] void execute(const std::vector<std::string>& arguments, int first_closed) {
+[[noreturn]] void execute(const std::vector<std::string>& arguments, bool heard) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // What it says of itself is not the program's output.
+  // What it says of itself is not the program's output; but before there is a program it is why there is none.
   const int nothing = ::open("/dev/null", O_RDWR);
-  for (int fd = 0; fd < 3; ++fd) (void)::dup2(nothing, fd);
-  (void)::close(first_closed);
+  for (int fd = 0; fd < (heard ? 2 : 3); ++fd) (void)::dup2(nothing, fd);
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -121,7 +120,6 @@ void die(const char* what) {
 }
 
 Machine start_machine(const MachineRequest& request, int image, int memory) {
-  constexpr int kControl = 3;
   const auto make_pair = [](int& ours, int& theirs) {
     int pair[2] = {-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) die("socketpair");
@@ -143,7 +141,7 @@ Machine start_machine(const MachineRequest& request, int image, int memory) {
   const std::vector<std::string> arguments = machine_arguments(request, ends, boots ? counter_khz() : "");
   machine.pid = ::fork();
   if (machine.pid < 0) die("fork");
-  if (machine.pid == 0) execute(arguments, kControl);
+  if (machine.pid == 0) execute(arguments, request.kind != MachineKind::kBooted);
   for (const int fd : {ends.initramfs, ends.image, ends.memory, ends.port, ends.monitor}) {
     if (fd >= 0) (void)::close(fd);
   }

@@ -11,6 +11,7 @@
 #include "engine/box_command.h"
 #include "engine/run.h"
 #include "pool/imports.h"
+#include "sys/sealed.h"
 
 namespace casemate::engine {
 namespace {
@@ -266,6 +267,7 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   spec.walls_off = made_as.walls_off;
   const RungBox rung_box{trees.rung, made_as.limits, Bytes{0}, RungBox::Machine::kRestore};
   spec.limits = box_limits(rung_box);
+  sys::Fd memory, state;  // of the machine that its own is restored from
   box::BoxEnds ends{-1, -1, input.get(), out.second.get(), err.second.get(), control.second.get()};
   if (alone) {
     spec.parks = true;
@@ -279,8 +281,10 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
     if (trees.rung == frame::Rung::kMicrovm) {
       const auto from = templates_.find(action.nest);
       if (from == templates_.end()) return fail(ErrorCode::kUnavailable, "its template is gone");
-      ends.runtime[1] = from->second.memory.get();
-      ends.runtime[2] = from->second.state.get();
+      memory = TRY(sys::opened_again(from->second.memory));
+      state = TRY(sys::opened_again(from->second.state));
+      ends.runtime[1] = memory.get();
+      ends.runtime[2] = state.get();
     }
   } else {
     spec.nest = nest->first;

@@ -35,11 +35,15 @@ Result<Fd> make_memory(const char* name, Bytes size) {
   return memory;
 }
 
+Result<Fd> opened_again(const Fd& memory) {
+  return open_at(AT_FDCWD, "/proc/self/fd/" + std::to_string(memory.get()), O_RDONLY);
+}
+
 // The descriptor that could write has to go: what is open for writing cannot be executed.
 Result<Fd> seal(Fd memory) {
   if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
     return fail_errno("seal memory");
-  return open_at(AT_FDCWD, "/proc/self/fd/" + std::to_string(memory.get()), O_RDONLY);
+  return opened_again(memory);
 }
 
 Result<Fd> sealed_bytes(const char* name, std::string_view bytes) {
