@@ -67,7 +67,7 @@ TEST_F(PoolTest, ARestoredSlotIsNeverMadeWarmForLackOfTime) {
   EXPECT_EQ(lease(), 2U);
   EXPECT_EQ(lease(), 0U);
   pool().lacks("k", kBare, now_);
-  EXPECT_EQ(plan(), "make 3 of 1 hot, make 4 of 1 hot");
+  EXPECT_EQ(plan(), "make 3 of 1 hot, make 4 of 1 hot, make 5 of 1 hot");
 }
 
 TEST_F(PoolTest, ATemplateThatFailsIsTriedAgainAsAZygoteIs) {
