@@ -184,6 +184,7 @@ void make_group(const GuestLimits& limits) {
   const std::string group = kProgramGroup;
   need(::mkdir(group.c_str(), 0755) == 0, group.c_str());
   write_text(group + "/memory.max", limits.memory);
+  write_text(group + "/memory.oom.group", "1");  // the whole program, as in a jail
   write_text(group + "/pids.max", limits.processes);
 }
 
