@@ -217,8 +217,10 @@ int tell_file(const std::string& path) {
   (void)::close(found);
   if (file < 0) return failed;
   std::array<char, kMessageMax / 2> bytes{};
+  int unread = 0;
   for (off_t at = 0; (at = ::lseek(file, at, SEEK_DATA)) >= 0;) {
     const ssize_t got = ::pread(file, bytes.data(), bytes.size(), at);
+    if (got < 0) unread = errno;
     if (got <= 0) break;
     const auto where = static_cast<std::uint64_t>(at);
     std::string piece(bytes_of(where));
@@ -227,7 +229,7 @@ int tell_file(const std::string& path) {
     at += got;
   }
   (void)::close(file);
-  return 0;
+  return unread;
 }
 
 // False: what the launcher never says.
