@@ -42,8 +42,8 @@ std::string clock_message() {
   return message_of(Message::kClock, bytes_of(clock));
 }
 
-Relay::Relay(const RelayEnds& ends, Monitor* monitor)
-    : ends_(ends), monitor_(monitor), to_guest_(ends.port), out_(ends.out), err_(ends.err), to_engine_(ends.control) {}
+Relay::Relay(const RelayEnds& ends, Monitor* monitor, const Nonce& run)
+    : ends_(ends), monitor_(monitor), run_(run), to_guest_(ends.port), out_(ends.out), err_(ends.err), to_engine_(ends.control) {}
 
 void Relay::hear_engine() {
   static std::array<char, kMessageMax / 2> bytes;
@@ -97,7 +97,7 @@ bool Relay::take(const ReceivedMessage& said) {
       return runs;
     case Message::kDone: return runs;  // of a clock that was set
     case Message::kEnded:
-      if (!runs || !read_value(payload, ended_.emplace())) return false;
+      if (!runs || !read_value(payload, ended_.emplace()) || ended_->run != run_) return false;
       files_ = all_files();
       next_file();
       return true;
