@@ -224,9 +224,10 @@ Finding Doctor::microvm() {
   } else {
     const std::string& text = outcome->stdout_text.text;
     finding.kept = outcome->accelerator == "kvm";
-    finding.detail = "a box ran on Linux " + text.substr(3, text.size() - 4) + " on a machine of its own (QEMU, " +
-                     outcome->accelerator + ")";
-    if (!finding.kept) finding.detail += ", which is emulated and no boundary: it counts as the jail around it";
+    finding.detail = "a box ran on Linux " + text.substr(3, text.size() - 4) +
+                     " on a machine of its own (QEMU, " + outcome->accelerator + ")";
+    if (!finding.kept)
+      finding.detail += ", which is emulated and no boundary: it counts as the jail around it";
     finding.fix = "hardware virtualization (/dev/kvm), for which this version has no driver";
   }
   return finding;

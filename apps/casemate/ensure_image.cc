@@ -53,7 +53,8 @@ Result<image::ImageInfo> ensure_image(const std::string& name, const std::string
   return TRY(image::build(writable, *recipe, options, progress)).image;
 }
 
-Result<engine::Image> ensure_parts(const image::ImageInfo& image, const std::string& store, frame::Rung rung) {
+Result<engine::Image> ensure_parts(const image::ImageInfo& image, const std::string& store,
+                                   frame::Rung rung) {
   engine::Image parts{image.digest, image.rootfs()};
   if (rung != frame::Rung::kMicrovm) return parts;
   TerminalProgress progress;

@@ -23,7 +23,8 @@ struct Image {
 struct Runtime {
   frame::Rung rung = frame::Rung::kJail;
   std::string box_root;  // a directory
-  // What the box has as its descriptors from 4 on: gvisor: runsc; microvm: the disk. Live as long as its Runtimes.
+  // What the box has as its descriptors from 4 on: gvisor: runsc; microvm: the disk. Live as long as its
+  // Runtimes.
   std::array<int, frame::kRuntimeFilesMax> files = {-1, -1, -1};
 };
 

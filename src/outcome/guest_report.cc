@@ -90,8 +90,8 @@ Result<GuestMessage> parse_done(const std::vector<Field>& fields) {
 Result<std::optional<GuestCounts>> parse_counts(std::span<const Field> fields) {
   if (fields.empty()) return std::nullopt;
   GuestCounts counts;
-  const std::array numbers = {&counts.oom_kills,       &counts.memory_peak_bytes, &counts.pids_refused,
-                              &counts.pids_peak,       &counts.disk_used_bytes,   &counts.disk_free_bytes,
+  const std::array numbers = {&counts.oom_kills,  &counts.memory_peak_bytes, &counts.pids_refused,
+                              &counts.pids_peak,  &counts.disk_used_bytes,   &counts.disk_free_bytes,
                               &counts.inodes_free};
   if (fields.size() != numbers.size()) return invalid("an end with some of its counts");
   for (std::size_t i = 0; i < numbers.size(); ++i) {

@@ -61,7 +61,8 @@ constexpr Measure kMeasures[] = {
 
 const std::string kMeasuresHelp = [] {
   std::string names;
-  for (const Measure& measure : kMeasures) names += (names.empty() ? "only these: " : ", ") + std::string(measure.name);
+  for (const Measure& measure : kMeasures)
+    names += (names.empty() ? "only these: " : ", ") + std::string(measure.name);
   return names;
 }();
 
@@ -88,9 +89,7 @@ Command command_of(Options& options) {
       "Measures what runs cost here, against the bare interpreter and other sandboxes, in turns.",
       {},
       {{"--quick", nullptr, "fewer and shorter: within a minute", &options.quick},
-       {"--measures", "A,B",
-        kMeasuresHelp.c_str(),
-        &options.measures},
+       {"--measures", "A,B", kMeasuresHelp.c_str(), &options.measures},
        {"--peers", "A,B", "only these: python3, bwrap, runc, runsc", &options.peers},
        {"--samples", "N", "turns of each measure at most (200)", &options.samples},
        {"--bar", "MEASURE/PEER=RATIO", "fail when a ratio is below it; may be given again", &options.bars},
@@ -212,7 +211,8 @@ Result<void> measure_all(const Chosen& chosen, const Place& place) {
       continue;
     }
     if (tell) std::fprintf(stderr, "casemate bench: measuring %s\n", measure.name);
-    if (auto done = measure.take(place, measure.name, measure.rung); !done) return fail_with_context(done.error(), measure.name);
+    if (auto done = measure.take(place, measure.name, measure.rung); !done)
+      return fail_with_context(done.error(), measure.name);
   }
   return {};
 }

@@ -242,16 +242,8 @@ Result<void> measure_live_1000(const Place& place, const char* name, engine::Iso
   if (!ours) return tl::unexpected<Error>(ours.error());
   TRY(add_runs_of_few(place, runs, time.theirs));
   if (theirs && ours->believable()) {
-    place.report->rows.push_back({name,
-                                  "python3",
-                                  {ours->mib},
-                                  {*theirs},
-                                  "MiB",
-                                  Better::kLess,
-                                  kJail,
-                                  python->isolation,
-                                  {},
-                                  count});
+    place.report->rows.push_back(
+        {name, "python3", {ours->mib}, {*theirs}, "MiB", Better::kLess, kJail, python->isolation, {}, count});
   } else if (python != nullptr) {
     place.report->skipped.push_back({name, "python3", kDrifted});
   }

@@ -41,7 +41,8 @@ Result<void> add_rows(const Place& place, const Turns& turns, const Arm& ours, c
   return {};
 }
 
-Result<void> measure_hot(const Place& place, const Turns& turns, const Program& program, engine::Isolation rung) {
+Result<void> measure_hot(const Place& place, const Turns& turns, const Program& program,
+                         engine::Isolation rung) {
   HotSlots slots = TRY(HotSlots::start(place, kHot));
   const engine::Request request = request_of(program, rung);
   const Arm ours{"casemate", isolation_of(rung), [&]() -> Result<Sample> {
@@ -58,8 +59,8 @@ Result<void> measure_hot(const Place& place, const Turns& turns, const Program& 
 Arm cold_arm(const Place& place, engine::Isolation rung) {
   Launch launch;
   launch.program = place.self;
-  launch.arguments = {"casemate", "run",     "--isolation", engine::isolation_name(rung), "--trust",
-                      "trusted",  "--quiet", "-c",          kPrint.text};
+  launch.arguments = {"casemate", "run", "--isolation", engine::isolation_name(rung), "--trust", "trusted",
+                      "--quiet",  "-c",  kPrint.text};
   if (!place.store.empty()) launch.arguments.insert(launch.arguments.end(), {"--store", place.store});
   // Where its runtime directory and images are.
   for (char** entry = environ; *entry != nullptr; ++entry) launch.environment.emplace_back(*entry);
@@ -82,7 +83,8 @@ Result<void> measure_cold_run(const Place& place, const char* name, engine::Isol
   return add_rows(place, turns_of(place, name, milliseconds{800}), cold_arm(place, rung), kPrint);
 }
 
-// One slot, made when it is asked for, and the run in it: what a pool that has none takes, once it has a template.
+// One slot, made when it is asked for, and the run in it: what a pool that has none takes, once it has a
+// template.
 Result<void> measure_restore(const Place& place, const char* name, engine::Isolation rung) {
   HotSlots slots = TRY(HotSlots::start(place, 1));
   const engine::Request request = request_of(kPrint, rung);

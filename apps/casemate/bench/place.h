@@ -53,7 +53,7 @@ const std::string& missing_rung(const Place& place, engine::Isolation rung);
 // Each adds its rows under that name, of runs on that rung, and what it had to leave out.
 // Errors: internal (a sample was not right), unavailable, system.
 using Take = Result<void>(const Place& place, const char* name, engine::Isolation rung);
-Take measure_hot_print, measure_pandas_job, measure_cold_run, measure_restore, measure_sustained, measure_memory,
-    measure_live_1000;
+Take measure_hot_print, measure_pandas_job, measure_cold_run, measure_restore, measure_sustained,
+    measure_memory, measure_live_1000;
 
 }  // namespace casemate::bench
