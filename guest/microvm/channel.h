@@ -18,7 +18,7 @@ enum class Message : std::uint32_t {
   // Launcher to init.
   kControlEnd = 2,  // no more of them
   kEntropy = 3,     // bytes for the kernel's pool, which is then made to use them. Answered by kDone
-  kClock = 4,       // ClockTime: the time of day. Answered by kDone
+  kClock = 4,       // ClockTime: the time of day
   kFile = 5,        // a path below the layer, after kEnded. Answered by kFileKind, kFileData*, kFileEnd
   kTemplate = 6,    // Nonce: this machine is about to be saved under that name. Answered by kDone
   kFresh = 7,       // Restored: the first thing that a restored machine hears. Answered by kDone

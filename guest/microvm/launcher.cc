@@ -161,7 +161,6 @@ Nonce make_fresh(const Machine& machine, const Nonce& from) {
   MessageReader reader;
   expect_done(machine, reader, "find the machine as its template was");
   expect_done(machine, reader, "stir the guest's entropy");
-  expect_done(machine, reader, "set the guest's clock");
   tell(machine, message_of(Message::kControl, control_frame(frame::GuestType::kRestored)));
   return restored.run;
 }
