@@ -1,16 +1,18 @@
-// casemate-microvm: the first program of a box of the microvm rung. Starts QEMU, and is the guest's end of the
-// engine's channels.
+// casemate-microvm: the first program of a box of the microvm rung. Starts QEMU, and is the guest's end of
+// the engine's channels.
 //
 //     casemate-microvm run|template|restore NAME=VALUE... -- PROGRAM ARGUMENT...
 //
 // run       boots a kernel, an initramfs and the image of the program, and runs the program
-// template  boots them, with the machine's memory in descriptor 5; when the program says that it is made, saves the
+// template  boots them, with the machine's memory in descriptor 5; when the program says that it is made,
+// saves the
 //           machine's devices into descriptor 6 and ends with 0
 // restore   makes a machine of those two, which stay as they are; the program goes on in it
 //
-// machine: MiB of the guest; memory, processes, disk, inodes, file_size and open_files: limits, which the guest's own
-// kernel keeps. Descriptors: 0, 1 and 2 are the program's, 3 is the control socket, 4 the image of the program as a
-// squashfs. The environment is the program's. The box's own root has QEMU, the kernel and its modules.
+// machine: MiB of the guest; memory, processes, disk, inodes, file_size and open_files: limits, which the
+// guest's own kernel keeps. Descriptors: 0, 1 and 2 are the program's, 3 is the control socket, 4 the image
+// of the program as a squashfs. The environment is the program's. The box's own root has QEMU, the kernel and
+// its modules.
 //
 //     engine ── control, stdout, stderr ── casemate-microvm ── a socket ── QEMU ── a port ── casemate-vm-init
 //
@@ -21,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -73,20 +76,23 @@ std::string control_frame(frame::GuestType type) {
   return frame;
 }
 
-// The next message of a guest that does nothing but what it was told to. Nothing: it said what is none, or ended.
+// The next message of a guest that does nothing but what it was told to. Nothing: it said what is none, or
+// ended.
 std::optional<ReceivedMessage> next_message(const Machine& machine, MessageReader& reader) {
   ReceivedMessage said;
   for (;;) {
     const auto next = reader.next(said);
     if (next == MessageReader::Next::kMessage) return said;
     pollfd item{machine.port, POLLIN, 0};
-    if (next == MessageReader::Next::kBroken || (::poll(&item, 1, -1) < 0 && errno != EINTR)) return std::nullopt;
+    if (next == MessageReader::Next::kBroken || (::poll(&item, 1, -1) < 0 && errno != EINTR))
+      return std::nullopt;
     if (!reader.read(machine.port)) return std::nullopt;
   }
 }
 
 void tell(const Machine& machine, std::string_view bytes) {
-  if (::write(machine.port, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) die("speak to the guest");
+  if (::write(machine.port, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    die("speak to the guest");
 }
 
 [[noreturn]] void end(const Machine& machine, int code) {
@@ -112,24 +118,34 @@ Bytes random_bytes() {
 
 // ---- A template
 
-// What its program prints is the reason why there is none, if there is none.
+// The end of what its program prints is the reason why there is none, if there is none. Kept here until then:
+// nobody reads this box's stderr before it has ended.
+[[noreturn]] void no_template(const Machine& machine, std::string_view printed) {
+  (void)!::write(STDERR_FILENO, printed.data(), printed.size());
+  end(machine, kExitFailed);
+}
+
 void await_made(const Machine& machine, MessageReader& reader) {
-  std::string control;
+  constexpr std::size_t kPrintedMax = 4096;
+  std::string control, printed;
   const std::string made = control_frame(frame::GuestType::kMade);
   while (control != made) {
     const auto said = next_message(machine, reader);
-    if (!said) end(machine, kExitFailed);
+    if (!said) no_template(machine, printed);
     switch (said->type) {
       case Message::kReady:
       case Message::kOut: break;
-      case Message::kErr: (void)!::write(STDERR_FILENO, said->payload.data(), said->payload.size()); break;
+      case Message::kErr:
+        printed += said->payload;
+        printed.erase(0, printed.size() - std::min(printed.size(), kPrintedMax));
+        break;
       case Message::kControl: control += said->payload; break;
       case Message::kFailed:
-        std::fprintf(stderr, "casemate: the microvm's guest could not be made: %.200s\n", said->payload.c_str());
-        end(machine, kExitFailed);
-      default: end(machine, kExitFailed);
+        no_template(machine, "casemate: the microvm's guest could not be made: " +
+                                 said->payload.substr(0, 200) + "\n");
+      default: no_template(machine, printed);
     }
-    if (control.size() > made.size()) end(machine, kExitFailed);
+    if (!made.starts_with(control)) no_template(machine, printed);
   }
 }
 

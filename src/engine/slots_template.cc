@@ -46,6 +46,7 @@ Result<void> Slots::start_template(const pool::StartNest& action, const Trees& t
   spec.environment = box_environment(trees.limits);
   box::BoxEnds ends{trees.image.get(), trees.guest.get(),    input.get(),  out.second.get(),
                     err.second.get(),  control.second.get(), trees.runtime};
+  const sys::Fd disk = TRY(own_disk(trees.rung, ends.runtime));
   ends.runtime[1] = made.memory.get();
   ends.runtime[2] = made.state.get();
   made.err = std::move(err.first);

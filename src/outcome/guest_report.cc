@@ -20,6 +20,7 @@ using frame::Tag;
 
 constexpr std::uint64_t kLineMax = 1'000'000'000;
 constexpr std::uint64_t kErrnoMax = 4095;  // MAX_ERRNO of the kernel
+constexpr int kSignalMax = 64;             // signal(7): SIGRTMAX
 
 Tag tag_of(const Field& field) { return static_cast<Tag>(field.tag); }
 
@@ -107,7 +108,8 @@ Result<GuestMessage> parse_end(const std::vector<Field>& fields) {
     return invalid("an end without its wait status");
   const std::uint64_t given = TRY(frame::parse_u64(fields[0].bytes));
   const int status = static_cast<int>(given & 0xffff);
-  if (given != static_cast<std::uint64_t>(status) || (!WIFEXITED(status) && !WIFSIGNALED(status)))
+  const bool signalled = WIFSIGNALED(status) && WTERMSIG(status) <= kSignalMax;
+  if (given != static_cast<std::uint64_t>(status) || (!WIFEXITED(status) && !signalled))
     return invalid("a wait status that is none");
   GuestEnd end;
   end.counts = TRY(parse_counts(std::span(fields).subspan(1)));
