@@ -11,16 +11,21 @@ namespace casemate::guest {
 void LayerFile::begin(std::string path) {
   path_ = "/vol/" + path;
   file_ = -1;
-  for (std::size_t at = 5; (at = path_.find('/', at)) != std::string::npos; ++at)
-    (void)::mkdir(path_.substr(0, at).c_str(), 0755);
 }
 
-// What is no regular file is made as the kind that it is, so that it is refused for that.
+// What is no regular file is made as one that is none either, so that it is refused for that. Of what the guest does
+// not have nothing is made: a directory of its path may be another product's name.
 void LayerFile::take_kind(const FileKind& kind) {
+  for (std::size_t at = 5; (at = path_.find('/', at)) != std::string::npos; ++at)
+    (void)::mkdir(path_.substr(0, at).c_str(), 0755);
   size_ = kind.size;
-  if (S_ISDIR(kind.mode)) (void)::mkdir(path_.c_str(), 0755);
-  if (S_ISLNK(kind.mode)) (void)!::symlink("of-the-guest", path_.c_str());
-  if (S_ISFIFO(kind.mode)) (void)::mkfifo(path_.c_str(), 0600);
+  if (S_ISDIR(kind.mode)) {
+    (void)::mkdir(path_.c_str(), 0755);
+  } else if (S_ISLNK(kind.mode)) {
+    (void)!::symlink("of-the-guest", path_.c_str());
+  } else if (!S_ISREG(kind.mode)) {
+    (void)::mkfifo(path_.c_str(), 0600);
+  }
   if (!S_ISREG(kind.mode)) return;
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (file_ >= 0 && kind.links != 1) (void)!::link(path_.c_str(), (path_ + ".second-name").c_str());
