@@ -338,11 +338,11 @@ TEST(Relay, StopsAMachineThatWaitsAndLetsItRunWhenItsProgramComes) {
 }
 
 TEST(Relay, AMachineThatGivesBackAnotherNameThanItsOwnHasBrokenItsWord) {
-  for (const unsigned char name : {0, 7}) {
+  for (const int name : {0, 7}) {
     Scene scene(/*parks=*/false, Nonce{7});
     scene.start();
     GuestEnded how;
-    how.run = {name};
+    how.run = {static_cast<unsigned char>(name)};
     ASSERT_TRUE(scene.guest_says(Message::kEnded, bytes_of(how)));
     const auto result = scene.result();
     ASSERT_TRUE(result);
