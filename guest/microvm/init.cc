@@ -1,8 +1,9 @@
 // casemate-vm-init: process 1 of a microvm. Makes the guest that a program expects from the image and from
 // memory, starts the program in it, and carries what goes in and out.
 //
-//     /init                       from the initramfs, whose /modules has what the kernel needs for its devices
-//     /command                    the program and its arguments, each ended by NUL; then an empty one; then its
+//     /init                       from the initramfs, whose /modules has what the kernel needs for its
+//     devices /command                    the program and its arguments, each ended by NUL; then an empty
+//     one; then its
 //                                 environment likewise; then limits as "name=value"
 //     /input                      what the program reads, if anything
 //     /guest                      what is layered over the image
@@ -43,8 +44,8 @@ namespace {
 
 constexpr int kExecFailed = 125;
 constexpr int kBackOffMs = 20;
-constexpr int kPortTries = 2000;   // of a millisecond
-constexpr int kEndTries = 5000;    // likewise
+constexpr int kPortTries = 2000;                          // of a millisecond
+constexpr int kEndTries = 5000;                           // likewise
 constexpr std::size_t kHeldMax = std::size_t{256} << 10;  // for a runner that does not read
 
 int port = -1;
@@ -67,7 +68,8 @@ void flush() {
   untold.clear();
 }
 
-// With what else there is to tell before this process waits: each write to a port stops the machine's processor.
+// With what else there is to tell before this process waits: each write to a port stops the machine's
+// processor.
 void tell(Message type, std::string_view payload) {
   untold += message_of(type, payload);
   if (untold.size() >= kMessageMax) flush();
@@ -151,8 +153,8 @@ std::size_t take(int& fd, Message type) {
   return static_cast<std::size_t>(got);
 }
 
-// Everything that was printed before the runner's next word goes before it. Not what is printed meanwhile: that
-// may have no end.
+// Everything that was printed before the runner's next word goes before it. Not what is printed meanwhile:
+// that may have no end.
 void take_printed(Program& program) {
   for (const auto& [fd, type] : {std::pair{&program.out, Message::kOut}, {&program.err, Message::kErr}}) {
     int waiting = 0;
@@ -167,8 +169,8 @@ void take_printed(Program& program) {
 
 void give_runner(Program& program) {
   while (!program.to_runner.empty() && program.control >= 0) {
-    const ssize_t put =
-        ::send(program.control, program.to_runner.data(), program.to_runner.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t put = ::send(program.control, program.to_runner.data(), program.to_runner.size(),
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && errno == EAGAIN) return;
     if (put < 0) program.runner_gone = true;
@@ -296,12 +298,15 @@ void tell_end(Program& program, int status) {
   const std::string group = kProgramGroup;
   write_text(group + "/cgroup.kill", "1");
   for (int tries = 0; number_in(group + "/cgroup.events", "populated ") != 0 && tries < kEndTries; ++tries) {
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
     (void)::usleep(1000);
   }
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
   take_printed(program);
-  while (take(program.control, Message::kControl) > 0) {}
+  while (take(program.control, Message::kControl) > 0) {
+  }
   GuestEnded ended;
   ended.status = static_cast<std::uint32_t>(status);
   ended.oom_kills = number_in(group + "/memory.events", "oom_kill ");
@@ -320,7 +325,8 @@ void tell_end(Program& program, int status) {
 
 void reap(int signals, Program& program) {
   signalfd_siginfo info{};
-  while (::read(signals, &info, sizeof(info)) > 0) {}
+  while (::read(signals, &info, sizeof(info)) > 0) {
+  }
   int status = 0;
   for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     if (ended != program.pid) continue;
@@ -336,8 +342,10 @@ void reap(int signals, Program& program) {
   for (;;) {
     const bool hears = !gone && program.to_runner.size() < kHeldMax;
     const short control = program.to_runner.empty() ? POLLIN : POLLIN | POLLOUT;
-    std::array<pollfd, 5> items = {pollfd{hears ? port : -1, POLLIN, 0}, {signals, POLLIN, 0},
-                                   {program.out, POLLIN, 0},             {program.err, POLLIN, 0},
+    std::array<pollfd, 5> items = {pollfd{hears ? port : -1, POLLIN, 0},
+                                   {signals, POLLIN, 0},
+                                   {program.out, POLLIN, 0},
+                                   {program.err, POLLIN, 0},
                                    {program.control, control, 0}};
     flush();
     if (::poll(items.data(), items.size(), gone ? kBackOffMs : -1) < 0 && errno != EINTR) fail("poll");
