@@ -37,6 +37,7 @@
 
 #include "microvm/channel.h"
 #include "microvm/guest_tree.h"
+#include "microvm/identity.h"
 #include "microvm/message_io.h"
 
 namespace casemate::guest {
@@ -181,35 +182,12 @@ void give_runner(Program& program) {
 
 // ---- What the launcher asks for
 
-// Of a machine that is saved and restored: what it is, and that it has not run since.
-struct Identity {
-  Nonce name{}, run{};
-  bool is_template = false, is_restored = false;
-  std::uint64_t inodes = 0;  // of its layer, as a template
-} identity;
+Identity identity;
 
 std::uint64_t inodes_of_layer() {
   struct statvfs layer {};
-  if (::statvfs((std::string(kRoot) + "/vol").c_str(), &layer) < 0) return 0;
+  if (::statvfs((std::string(kRoot) + "/vol").c_str(), &layer) < 0) fail("look at the layer");
   return layer.f_files - layer.f_ffree;
-}
-
-int become_template(std::string_view payload) {
-  if (identity.is_template || !read_value(payload, identity.name)) return EINVAL;
-  identity.is_template = true;
-  identity.inodes = inodes_of_layer();
-  return 0;
-}
-
-int become_fresh(std::string_view payload) {
-  Restored restored;
-  if (!read_value(payload, restored)) return EINVAL;
-  if (!identity.is_template || restored.from != identity.name) return ESTALE;
-  if (identity.is_restored) return EALREADY;
-  if (inodes_of_layer() != identity.inodes) return ENOTEMPTY;
-  identity.is_restored = true;
-  identity.run = restored.run;
-  return 0;
 }
 
 // What the kernel draws from must not be what its template drew from.
@@ -278,8 +256,8 @@ bool hear(const ReceivedMessage& said, Program& program) {
       if (!program.runner_gone) program.to_runner += said.payload;
       return true;
     case Message::kControlEnd: program.control_ended = true; return true;
-    case Message::kTemplate: answer(become_template(said.payload)); return true;
-    case Message::kFresh: answer(become_fresh(said.payload)); return true;
+    case Message::kTemplate: answer(identity.be_template(said.payload, inodes_of_layer())); return true;
+    case Message::kFresh: answer(identity.be_restored(said.payload, inodes_of_layer())); return true;
     case Message::kEntropy: answer(stir(said.payload)); return true;
     case Message::kClock: return set_clock(said.payload);
     case Message::kFile: {
@@ -319,7 +297,7 @@ void tell_end(Program& program, int status) {
     ended.disk_free = layer.f_bfree * layer.f_frsize;
     ended.inodes_free = layer.f_ffree;
   }
-  ended.run = identity.run;
+  ended.run = identity.run();
   tell(Message::kEnded, bytes_of(ended));
 }
 
