@@ -1,7 +1,7 @@
 """What a run feels of a neighbour that does its worst inside its own box, rung by rung.
 
-    /usr/bin/python3 bench/neighbours/neighbours.py [--casemate FILE] [--rungs A,B] [--classes A,B] [--seconds N]
-                                                    [--json]
+    /usr/bin/python3 bench/neighbours/neighbours.py [--casemate FILE] [--rungs A,B] [--classes A,B] [--rounds N]
+                                                    [--samples N] [--json]
 
 A box of a rung is given one class of load, of those that stress-ng has, for as long as the measure lasts; beside it
 print(1) runs in hot slots of the jail (`casemate bench --measures hot_print`). Windows with the load and windows
