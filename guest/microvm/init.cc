@@ -1,8 +1,9 @@
 // casemate-vm-init: process 1 of a microvm. Makes the guest that a program expects from the image and from
 // memory, starts the program in it, and carries what goes in and out.
 //
-//     /init                       from the initramfs, whose /modules has what the kernel needs for its devices
-//     /command                    the program and its arguments, each ended by NUL; then an empty one; then its
+//     /init                       from the initramfs, whose /modules has what the kernel needs for its
+//     devices /command                    the program and its arguments, each ended by NUL; then an empty
+//     one; then its
 //                                 environment likewise; then limits as "name=value"
 //     /input                      what the program reads, if anything
 //     /guest                      what is layered over the image
@@ -36,6 +37,7 @@
 
 #include "microvm/channel.h"
 #include "microvm/guest_tree.h"
+#include "microvm/identity.h"
 #include "microvm/message_io.h"
 
 namespace casemate::guest {
@@ -43,8 +45,8 @@ namespace {
 
 constexpr int kExecFailed = 125;
 constexpr int kBackOffMs = 20;
-constexpr int kPortTries = 2000;   // of a millisecond
-constexpr int kEndTries = 5000;    // likewise
+constexpr int kPortTries = 2000;                          // of a millisecond
+constexpr int kEndTries = 5000;                           // likewise
 constexpr std::size_t kHeldMax = std::size_t{256} << 10;  // for a runner that does not read
 
 int port = -1;
@@ -55,14 +57,23 @@ bool is_program = false;  // a process that is about to execute it
   for (;;) (void)::pause();
 }
 
-void tell(Message type, std::string_view payload) {
-  const std::string bytes = message_of(type, payload);
-  for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t put = ::write(port, bytes.data() + at, bytes.size() - at);
+std::string untold;
+
+void flush() {
+  for (std::size_t at = 0; at < untold.size();) {
+    const ssize_t put = ::write(port, untold.data() + at, untold.size() - at);
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return;
+    if (put <= 0) break;
     at += static_cast<std::size_t>(put);
   }
+  untold.clear();
+}
+
+// With what else there is to tell before this process waits: each write to a port stops the machine's
+// processor.
+void tell(Message type, std::string_view payload) {
+  untold += message_of(type, payload);
+  if (untold.size() >= kMessageMax) flush();
 }
 
 void answer(int failed) {
@@ -143,8 +154,8 @@ std::size_t take(int& fd, Message type) {
   return static_cast<std::size_t>(got);
 }
 
-// Everything that was printed before the runner's next word goes before it. Not what is printed meanwhile: that
-// may have no end.
+// Everything that was printed before the runner's next word goes before it. Not what is printed meanwhile:
+// that may have no end.
 void take_printed(Program& program) {
   for (const auto& [fd, type] : {std::pair{&program.out, Message::kOut}, {&program.err, Message::kErr}}) {
     int waiting = 0;
@@ -159,8 +170,8 @@ void take_printed(Program& program) {
 
 void give_runner(Program& program) {
   while (!program.to_runner.empty() && program.control >= 0) {
-    const ssize_t put =
-        ::send(program.control, program.to_runner.data(), program.to_runner.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t put = ::send(program.control, program.to_runner.data(), program.to_runner.size(),
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && errno == EAGAIN) return;
     if (put < 0) program.runner_gone = true;
@@ -170,6 +181,14 @@ void give_runner(Program& program) {
 }
 
 // ---- What the launcher asks for
+
+Identity identity;
+
+std::uint64_t inodes_of_layer() {
+  struct statvfs layer {};
+  if (::statvfs((std::string(kRoot) + "/vol").c_str(), &layer) < 0) fail("look at the layer");
+  return layer.f_files - layer.f_ffree;
+}
 
 // What the kernel draws from must not be what its template drew from.
 int stir(std::string_view bytes) {
@@ -188,11 +207,11 @@ int stir(std::string_view bytes) {
   return failed;
 }
 
-int set_clock(std::string_view payload) {
+bool set_clock(std::string_view payload) {
   ClockTime clock;
-  if (!read_value(payload, clock)) return EINVAL;
+  if (!read_value(payload, clock)) return false;
   const timespec time{clock.seconds, clock.nanoseconds};
-  return ::clock_settime(CLOCK_REALTIME, &time) < 0 ? errno : 0;
+  return ::clock_settime(CLOCK_REALTIME, &time) == 0;
 }
 
 // A file of the layer, in pieces that are no holes. 0 or an errno.
@@ -239,8 +258,10 @@ bool hear(const ReceivedMessage& said, Program& program) {
       if (!program.runner_gone) program.to_runner += said.payload;
       return true;
     case Message::kControlEnd: program.control_ended = true; return true;
+    case Message::kTemplate: answer(identity.be_template(said.payload, inodes_of_layer())); return true;
+    case Message::kFresh: answer(identity.be_restored(said.payload, inodes_of_layer())); return true;
     case Message::kEntropy: answer(stir(said.payload)); return true;
-    case Message::kClock: answer(set_clock(said.payload)); return true;
+    case Message::kClock: return set_clock(said.payload);
     case Message::kFile: {
       const auto failed = static_cast<std::uint32_t>(tell_file(said.payload));
       tell(Message::kFileEnd, bytes_of(failed));
@@ -257,12 +278,15 @@ void tell_end(Program& program, int status) {
   const std::string group = kProgramGroup;
   write_text(group + "/cgroup.kill", "1");
   for (int tries = 0; number_in(group + "/cgroup.events", "populated ") != 0 && tries < kEndTries; ++tries) {
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
     (void)::usleep(1000);
   }
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
   take_printed(program);
-  while (take(program.control, Message::kControl) > 0) {}
+  while (take(program.control, Message::kControl) > 0) {
+  }
   GuestEnded ended;
   ended.status = static_cast<std::uint32_t>(status);
   ended.oom_kills = number_in(group + "/memory.events", "oom_kill ");
@@ -275,12 +299,14 @@ void tell_end(Program& program, int status) {
     ended.disk_free = layer.f_bfree * layer.f_frsize;
     ended.inodes_free = layer.f_ffree;
   }
+  ended.run = identity.run();
   tell(Message::kEnded, bytes_of(ended));
 }
 
 void reap(int signals, Program& program) {
   signalfd_siginfo info{};
-  while (::read(signals, &info, sizeof(info)) > 0) {}
+  while (::read(signals, &info, sizeof(info)) > 0) {
+  }
   int status = 0;
   for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     if (ended != program.pid) continue;
@@ -296,9 +322,12 @@ void reap(int signals, Program& program) {
   for (;;) {
     const bool hears = !gone && program.to_runner.size() < kHeldMax;
     const short control = program.to_runner.empty() ? POLLIN : POLLIN | POLLOUT;
-    std::array<pollfd, 5> items = {pollfd{hears ? port : -1, POLLIN, 0}, {signals, POLLIN, 0},
-                                   {program.out, POLLIN, 0},             {program.err, POLLIN, 0},
+    std::array<pollfd, 5> items = {pollfd{hears ? port : -1, POLLIN, 0},
+                                   {signals, POLLIN, 0},
+                                   {program.out, POLLIN, 0},
+                                   {program.err, POLLIN, 0},
                                    {program.control, control, 0}};
+    flush();
     if (::poll(items.data(), items.size(), gone ? kBackOffMs : -1) < 0 && errno != EINTR) fail("poll");
     gone = false;
     if (items[2].revents != 0 || items[3].revents != 0) {
@@ -349,6 +378,7 @@ void fail(const char* what) {
   const std::string text = std::string(what) + ": " + std::strerror(errno);
   if (is_program) ::_exit(kExecFailed);
   if (port >= 0) tell(Message::kFailed, text.substr(0, 200));
+  if (port >= 0) flush();
   power_off();
 }
 

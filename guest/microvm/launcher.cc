@@ -101,6 +101,21 @@ void tell(const Machine& machine, std::string_view bytes) {
   std::_Exit(code);
 }
 
+void expect_done(const Machine& machine, MessageReader& reader, const char* what) {
+  const auto said = next_message(machine, reader);
+  std::uint32_t failed = EPROTO;
+  if (said && said->type == Message::kDone) (void)read_value(said->payload, failed);
+  errno = static_cast<int>(failed);
+  if (failed != 0) die(what);
+}
+
+template <typename Bytes>
+Bytes random_bytes() {
+  Bytes bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) die("getrandom");
+  return bytes;
+}
+
 // ---- A template
 
 // The end of what its program prints is the reason why there is none, if there is none. Kept here until then:
@@ -110,9 +125,8 @@ void tell(const Machine& machine, std::string_view bytes) {
   end(machine, kExitFailed);
 }
 
-[[noreturn]] void make_template(const Machine& machine) {
+void await_made(const Machine& machine, MessageReader& reader) {
   constexpr std::size_t kPrintedMax = 4096;
-  MessageReader reader;
   std::string control, printed;
   const std::string made = control_frame(frame::GuestType::kMade);
   while (control != made) {
@@ -133,6 +147,16 @@ void tell(const Machine& machine, std::string_view bytes) {
     }
     if (!made.starts_with(control)) no_template(machine, printed);
   }
+}
+
+// The state begins with the template's name, which its memory has too: one without the other is no machine.
+[[noreturn]] void make_template(const Machine& machine) {
+  MessageReader reader;
+  await_made(machine, reader);
+  const auto name = random_bytes<Nonce>();
+  tell(machine, message_of(Message::kTemplate, bytes_of(name)));
+  expect_done(machine, reader, "name the template");
+  if (::write(kState, name.data(), name.size()) != static_cast<ssize_t>(name.size())) die("write the state");
   Monitor monitor(machine.monitor);
   monitor.begin();
   monitor.save(kState);
@@ -144,27 +168,33 @@ void tell(const Machine& machine, std::string_view bytes) {
 // ---- A machine restored from it
 
 // Everything that two machines of one template must not share comes from here, before the program goes on.
-void make_fresh(const Machine& machine) {
-  std::array<char, 64> entropy{};
-  if (::getrandom(entropy.data(), entropy.size(), 0) != static_cast<ssize_t>(entropy.size()))
-    die("getrandom");
-  tell(machine, message_of(Message::kEntropy, {entropy.data(), entropy.size()}) + clock_message());
+// Its own name, which it has to give back in the end.
+Nonce make_fresh(const Machine& machine, const Nonce& from) {
+  const Restored restored{from, random_bytes<Nonce>()};
+  const auto entropy = random_bytes<std::array<char, 64>>();
+  tell(machine, message_of(Message::kFresh, bytes_of(restored)) +
+                    message_of(Message::kEntropy, {entropy.data(), entropy.size()}) + clock_message());
   MessageReader reader;
-  for (const char* what : {"stir the guest's entropy", "set the guest's clock"}) {
-    const auto said = next_message(machine, reader);
-    std::uint32_t failed = EPROTO;
-    if (said && said->type == Message::kDone) (void)read_value(said->payload, failed);
-    errno = static_cast<int>(failed);
-    if (failed != 0) die(what);
-  }
+  expect_done(machine, reader, "find the machine as its template was");
+  expect_done(machine, reader, "stir the guest's entropy");
   tell(machine, message_of(Message::kControl, control_frame(frame::GuestType::kRestored)));
+  return restored.run;
+}
+
+Nonce restore(const Machine& machine, Monitor& monitor) {
+  Nonce from{};
+  if (::read(kState, from.data(), from.size()) != static_cast<ssize_t>(from.size())) die("read the state");
+  monitor.begin();
+  monitor.load(kState);
+  (void)monitor.ask(R"({"execute":"cont"})");
+  return make_fresh(machine, from);
 }
 
 // ----
 
-int run(const Machine& machine, Monitor* monitor) {
+int run(const Machine& machine, Monitor* monitor, const Nonce& nonce) {
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO, kControl}) (void)::fcntl(fd, F_SETFL, O_NONBLOCK);
-  Relay relay({kControl, STDOUT_FILENO, STDERR_FILENO, machine.port}, monitor);
+  Relay relay({kControl, STDOUT_FILENO, STDERR_FILENO, machine.port}, monitor, nonce);
   const std::optional<GuestEnded> ended = relay.carry();
   (void)::kill(machine.pid, SIGKILL);
   (void)::waitpid(machine.pid, nullptr, 0);
@@ -188,14 +218,11 @@ int launch(int argc, char** argv) {
   (void)::signal(SIGPIPE, SIG_IGN);
   for (const int fd : {kControl, kState}) (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
   const Machine machine = start_machine(request, kImage, kMemory);
-  if (request.kind == MachineKind::kBooted) return run(machine, nullptr);
+  if (request.kind == MachineKind::kBooted) return run(machine, nullptr, {});
   if (request.kind == MachineKind::kTemplate) make_template(machine);
   Monitor monitor(machine.monitor);
-  monitor.begin();
-  monitor.load(kState);
-  (void)monitor.ask(R"({"execute":"cont"})");
-  make_fresh(machine);
-  return run(machine, &monitor);
+  const Nonce nonce = restore(machine, monitor);
+  return run(machine, &monitor, nonce);
 }
 
 }  // namespace

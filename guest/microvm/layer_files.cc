@@ -21,17 +21,22 @@ LayerFile::~LayerFile() {
 void LayerFile::begin(std::string path) {
   end(true);
   path_ = std::move(path);
-  for (std::size_t at = 0; (at = path_.find('/', at)) != std::string::npos; ++at)
-    (void)::mkdirat(layer_, path_.substr(0, at).c_str(), 0755);
 }
 
-// What is no regular file is made as the kind that it is, so that it is refused for that.
+// What is no regular file is made as one that is none either, so that it is refused for that. Of what the
+// guest does not have nothing is made: a directory of its path may be another product's name.
 void LayerFile::take_kind(const FileKind& kind) {
   const char* path = path_.c_str();
+  for (std::size_t at = 0; (at = path_.find('/', at)) != std::string::npos; ++at)
+    (void)::mkdirat(layer_, path_.substr(0, at).c_str(), 0755);
   size_ = kind.size;
-  if (S_ISDIR(kind.mode)) (void)::mkdirat(layer_, path, 0755);
-  if (S_ISLNK(kind.mode)) (void)!::symlinkat("of-the-guest", layer_, path);
-  if (S_ISFIFO(kind.mode)) (void)::mkfifoat(layer_, path, 0600);
+  if (S_ISDIR(kind.mode)) {
+    (void)::mkdirat(layer_, path, 0755);
+  } else if (S_ISLNK(kind.mode)) {
+    (void)!::symlinkat("of-the-guest", layer_, path);
+  } else if (!S_ISREG(kind.mode)) {
+    (void)::mkfifoat(layer_, path, 0600);
+  }
   rlimit writable{};
   if (!S_ISREG(kind.mode) || ::getrlimit(RLIMIT_FSIZE, &writable) < 0 || size_ > writable.rlim_cur) return;
   file_ = ::openat(layer_, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);

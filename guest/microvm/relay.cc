@@ -42,9 +42,10 @@ std::string clock_message() {
   return message_of(Message::kClock, bytes_of(clock));
 }
 
-Relay::Relay(const RelayEnds& ends, Monitor* monitor)
+Relay::Relay(const RelayEnds& ends, Monitor* monitor, const Nonce& run)
     : ends_(ends),
       monitor_(monitor),
+      run_(run),
       to_guest_(ends.port),
       out_(ends.out),
       err_(ends.err),
@@ -55,21 +56,22 @@ void Relay::hear_engine() {
   static std::array<char, kMessageMax / 2> bytes;
   const ssize_t got = ::read(ends_.control, bytes.data(), bytes.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (stopped_) {  // it has come
+  std::string on;
+  if (stopped_) {  // the program has come
     stopped_ = false;
     monitor_->forget_answers();
     monitor_->tell(R"({"execute":"cont"})");
-    to_guest_.add(clock_message());
-    ++clocks_;
+    on = clock_message();
   }
   if (got > 0) {
-    const std::string on = from_engine_.take({bytes.data(), static_cast<std::size_t>(got)});
-    for (std::size_t at = 0; at < on.size(); at += kMessageMax)
-      to_guest_.add(message_of(Message::kControl, std::string_view(on).substr(at, kMessageMax)));
-    return;
+    const std::string frames = from_engine_.take({bytes.data(), static_cast<std::size_t>(got)});
+    for (std::size_t at = 0; at < frames.size(); at += kMessageMax)
+      on += message_of(Message::kControl, std::string_view(frames).substr(at, kMessageMax));
+  } else {
+    engine_ended_ = true;
+    on += message_of(Message::kControlEnd, "");
   }
-  engine_ended_ = true;
-  to_guest_.add(message_of(Message::kControlEnd, ""));
+  to_guest_.add(on);
 }
 
 std::vector<std::string> Relay::all_files() const {
@@ -103,9 +105,8 @@ bool Relay::take(const ReceivedMessage& said) {
         monitor_->tell(R"({"execute":"stop"})");
       }
       return runs;
-    case Message::kDone: return clocks_-- > 0;
     case Message::kEnded:
-      if (!runs || !read_value(payload, ended_.emplace())) return false;
+      if (!runs || !read_value(payload, ended_.emplace()) || ended_->run != run_) return false;
       files_ = all_files();
       next_file();
       return true;

@@ -47,7 +47,8 @@ struct RelayEnds {
 class Relay {
  public:
   // `monitor`: of a machine whose guest parks and is stopped until its program comes; else nullptr.
-  Relay(const RelayEnds& ends, Monitor* monitor);
+  // `run`: what the guest has to give back in the end.
+  Relay(const RelayEnds& ends, Monitor* monitor, const Nonce& run);
   // Until the program has ended and all that it said and made is handed on. Nothing: the machine ended
   // without a word, or broke its word.
   std::optional<GuestEnded> carry();
@@ -62,6 +63,7 @@ class Relay {
 
   RelayEnds ends_;
   Monitor* monitor_;
+  Nonce run_;
   bool parked_ = false, stopped_ = false;
   Outlet to_guest_, out_, err_, to_engine_;
   bool engine_ended_ = false;
@@ -70,7 +72,6 @@ class Relay {
   std::optional<GuestEnded> ended_;
   std::vector<std::string> files_;  // to be fetched, the last first
   bool fetching_ = false, knows_kind_ = false;
-  int clocks_ = 0;  // set and not answered for
   LayerFile file_;
 };
 

@@ -17,7 +17,7 @@ namespace casemate::guest {
 // has a deadline, and at the end all its descriptors are closed.
 class Scene {
  public:
-  explicit Scene(bool parks = false) {
+  explicit Scene(bool parks = false, const Nonce& run = {}) {
     set_nonblocking(control_.second());
     set_nonblocking(out_.second());
     set_nonblocking(err_.second());
@@ -26,7 +26,7 @@ class Scene {
     if (parks) monitor_ = std::make_unique<Monitor>(monitor_ends_.first());
     relay_ = std::make_unique<Relay>(
         RelayEnds{control_.second(), out_.second(), err_.second(), port_.second(), layer_.path()},
-        monitor_.get());
+        monitor_.get(), run);
   }
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;

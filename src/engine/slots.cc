@@ -74,7 +74,8 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
   if (rung == frame::Rung::kGvisor) slot_class.origin = pool::Origin::kAlone;
   if (rung == frame::Rung::kMicrovm) slot_class.origin = pool::Origin::kTemplate;
   if (rung == frame::Rung::kGvisor) slot_class.image += std::string(" ") + rung_name(rung);
-  if (rung == frame::Rung::kMicrovm) slot_class.image = slot_class.key;  // a machine has the limits of its template
+  if (rung == frame::Rung::kMicrovm)
+    slot_class.image = slot_class.key;  // a machine has the limits of its template
   if (request.walls_off != 0) slot_class.image += " walls off: " + std::to_string(request.walls_off);
   slot_class.preload = pool::preload_for(request.program);
   const std::size_t set = pool::preload_index(slot_class.preload);

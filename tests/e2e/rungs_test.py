@@ -3,27 +3,14 @@ docs/rungs.md lists, each of which has a test here."""
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Casemate
+from rungs import needs, on, outcome_of
 
-RUNGS = ["jail", "gvisor", "gvisor hot", "microvm"]
-pytestmark = pytest.mark.skipif(shutil.which("runsc") is None, reason="needs runsc")
-
-
-def outcome_of(casemate: Casemate, rung: str, code: str, *options: str) -> dict[str, Any]:
-    """Of a run on a rung, in a box made for it or, with "hot", in one that was ready."""
-    name, _, start = rung.partition(" ")
-    how = ["--isolation", name, "--start", start or "cold"]
-    ended = casemate.call("run", "--json", "--trust", "trusted", *how, *options, "-c", code, timeout=120)
-    outcome: dict[str, Any] = json.loads(ended.stdout)
-    assert outcome["isolation"] == name and outcome["teardown"]["verdict"] == "destroyed", outcome
-    assert outcome["timing"]["start"] == (start or "cold"), outcome
-    return outcome
+RUNGS = on("gvisor", "gvisor hot", "microvm", "microvm hot")
 
 
 # What a program can observe of itself, and how it can end. Each outcome is compared between the rungs.
@@ -123,16 +110,18 @@ def told(outcome: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("what", PROGRAMS)
-def test_a_program_has_the_same_outcome_on_every_rung(casemate: Casemate, tmp_path: Path, what: str) -> None:
-    found = {}
-    for rung in RUNGS:
-        options = ["--memory", "512MiB", "--out", str(tmp_path / rung), *SMALL.get(what, [])]
-        found[rung] = outcome_of(casemate, rung, PROGRAMS[what], *options)
-    for rung in RUNGS:
-        assert told(found[rung]) == told(found["jail"]), (rung, told(found[rung]), told(found["jail"]))
+@pytest.mark.parametrize("rung", RUNGS)
+def test_a_program_has_the_outcome_that_it_has_in_the_jail(
+    casemate: Casemate, tmp_path: Path, rung: str, what: str
+) -> None:
+    options = ["--memory", "512MiB", *SMALL.get(what, [])]
+    found, jail = (
+        told(outcome_of(casemate, one, PROGRAMS[what], "--out", str(tmp_path / one), *options)) for one in (rung, "jail")
+    )
+    assert found == jail
 
 
-@pytest.mark.parametrize("rung", ["jail", "gvisor"])
+@pytest.mark.parametrize("rung", on("jail", "gvisor", "microvm"))
 def test_a_program_reads_its_input_on_every_rung(casemate: Casemate, tmp_path: Path, rung: str) -> None:
     given = tmp_path / "given"
     given.write_bytes(STDIN)
@@ -144,11 +133,12 @@ def test_a_program_reads_its_input_on_every_rung(casemate: Casemate, tmp_path: P
     assert outcome["stdout"]["text"] == f"{len(STDIN)} True ['program.py'] []\n", outcome
 
 
-def test_an_input_takes_none_of_the_layers_room(casemate: Casemate, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rung", on("gvisor", "microvm"))
+def test_an_input_takes_none_of_the_layers_room(casemate: Casemate, tmp_path: Path, rung: str) -> None:
     given = tmp_path / "given"
     given.write_bytes(b"x" * (12 << 20))
     code = "import sys; n = len(sys.stdin.read()); open('/work/f', 'wb').write(b'x' * (12 << 20)); print(n)"
-    outcome = outcome_of(casemate, "gvisor", code, "--stdin", str(given), "--disk", "16MiB")
+    outcome = outcome_of(casemate, rung, code, "--stdin", str(given), "--disk", "16MiB")
     assert outcome["stdout"]["text"] == f"{12 << 20}\n", outcome
 
 
@@ -161,13 +151,14 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("name", LIMITS)
-@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("rung", [*on("jail"), *RUNGS])
 def test_a_limit_ends_a_run_on_every_rung(casemate: Casemate, rung: str, name: str) -> None:
     code, options = LIMITS[name]
     outcome = outcome_of(casemate, rung, code, *options)
     assert (outcome["status"], outcome["limit"]["name"]) == ("limit", name), outcome
 
 
+@needs("gvisor")
 def test_gvisor_has_another_kernel(casemate: Casemate) -> None:
     code = "import os; print(os.uname().release, os.path.exists('/proc/sys/kernel/osrelease') and open('/proc/version').read())"
     outcome = outcome_of(casemate, "gvisor", code)
@@ -175,6 +166,7 @@ def test_gvisor_has_another_kernel(casemate: Casemate) -> None:
     assert Path("/proc/sys/kernel/osrelease").read_text().strip() not in outcome["stdout"]["text"]
 
 
+@needs("gvisor")
 def test_gvisor_shows_a_guest_nothing_of_its_runtime(casemate: Casemate) -> None:
     code = (
         "import os\nprint(os.listdir('/run'), sorted(p for p in os.listdir('/proc') if p.isdigit()))\n"
@@ -185,6 +177,7 @@ def test_gvisor_shows_a_guest_nothing_of_its_runtime(casemate: Casemate) -> None
     assert outcome["stdout"]["text"] == "[] ['1', '2']\n['casemate-init\\n', 'python3\\n']\n[]\n", outcome
 
 
+@needs("gvisor")
 def test_a_guest_is_root_of_its_own_kernel_without_capabilities(casemate: Casemate) -> None:
     """A difference: in the jail a guest is user 1000."""
     code = "import os; print(os.getuid(), os.getgid(), [l.split()[1].strip('0') for l in open('/proc/self/status') if 'CapEff' in l])"
@@ -192,6 +185,7 @@ def test_a_guest_is_root_of_its_own_kernel_without_capabilities(casemate: Casema
     assert outcome_of(casemate, "jail", code)["stdout"]["text"] == "1000 1000 ['']\n"
 
 
+@needs("gvisor")
 def test_too_many_processes_end_a_guest_of_gvisor(casemate: Casemate) -> None:
     """A difference: in the jail a fork is refused, and the program goes on."""
     code = "import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(300)"
@@ -199,6 +193,7 @@ def test_too_many_processes_end_a_guest_of_gvisor(casemate: Casemate) -> None:
     assert (outcome["status"], outcome["limit"]["name"]) == ("limit", "pids"), outcome
 
 
+@needs("gvisor")
 def test_a_kill_of_process_1_ends_a_guest_of_gvisor(casemate: Casemate) -> None:
     """A difference: in the jail process 1 is not the guest's to kill, and the program goes on."""
     code = "import os, time\ntry: os.kill(1, 9); time.sleep(5)\nexcept OSError as e: print(e.errno)"
@@ -207,12 +202,15 @@ def test_a_kill_of_process_1_ends_a_guest_of_gvisor(casemate: Casemate) -> None:
     assert outcome_of(casemate, "jail", code)["stdout"]["text"] == "1\n"
 
 
-def test_a_runtime_that_nothing_bounds_is_refused(casemate: Casemate) -> None:
-    ended = casemate.call("run", "--json", "--isolation", "gvisor", "--weaken", "no-cgroup", "-c", "1")
-    assert ended.outcome["reason"]["code"] == "isolation_unavailable" and ended.outcome["isolation"] == "gvisor"
+@pytest.mark.parametrize("rung", on("gvisor", "microvm"))
+def test_a_runtime_that_nothing_bounds_is_refused(casemate: Casemate, rung: str) -> None:
+    options = ("--trust", "trusted", "--isolation", rung, "--weaken", "no-cgroup")
+    ended = casemate.call("run", "--json", *options, "-c", "1")
+    assert ended.outcome["reason"]["code"] == "isolation_unavailable" and ended.outcome["isolation"] == rung
     assert "--weaken no-cgroup" in ended.outcome["report"], ended.outcome
 
 
+@needs("gvisor")
 def test_the_record_says_which_walls_are_the_runtimes(casemate: Casemate) -> None:
     record = casemate.call("run", "--json", "--record", "--isolation", "gvisor", "--trust", "trusted", "-c", "1").outcome["record"]
     waived = {row["name"] for row in record["birth"]["walls"] if row["state"] == "waived"}
