@@ -1,12 +1,11 @@
 // casemate-vm-init: process 1 of a microvm. Makes the guest that a program expects from the image and from
 // memory, starts the program in it, and carries what goes in and out.
 //
-//     /init                       from the initramfs, whose /modules has what the kernel needs for its
-//     devices /command                    the program and its arguments, each ended by NUL; then an empty
-//     one; then its
-//                                 environment likewise; then limits as "name=value"
-//     /input                      what the program reads, if anything
-//     /guest                      what is layered over the image
+//     /init       from the initramfs, whose /modules has what the kernel needs for its devices
+//     /command    the program and its arguments, each ended by NUL; then an empty one; then its environment
+//                 likewise; then limits as "name=value"
+//     /input      what the program reads, if anything
+//     /guest      what is layered over the image
 //
 // The program has pipes and a socket of its own and not the port: a port takes a write in part, can be opened
 // once, and hangs its writer when nobody listens.
