@@ -268,7 +268,7 @@ def guest_messages_seeds() -> Iterator[tuple[str, bytes]]:
     def data(at: int, piece: bytes) -> bytes:
         return message(23, number(at) + piece)
 
-    ended = message(20, struct.pack("<II7Q", 3 << 8, 0, 0, 4096, 0, 3, 0, 1 << 20, 100))
+    ended = message(20, struct.pack("<II7Q16s", 3 << 8, 0, 0, 4096, 0, 3, 0, 1 << 20, 100, b""))
     wants = message(1, frame(18, field(2, b"out/a")) + frame(18, field(2, b"out/a/b")) + frame(18, field(2, b"c")))
     end, failed = message(24, struct.pack("<I", 0)), message(24, struct.pack("<I", 2))
     begin = message(16, b"") + message(18, b"out") + message(19, b"err") + wants
