@@ -52,9 +52,10 @@ std::vector<std::string> python_command() {
           "from casemate import _runner; _runner.main()"};
 }
 
-// For the kernel and its tables of so much memory, for process 1, and for the input, which is a file in it. Measured
-// with a program that fills its memory, at 32 MiB to 1 GiB: with half as much beside it the machine is full before the
-// program has met its limit, and reads the program's pages anew for minutes before it ends it.
+// For the kernel and its tables of so much memory, for process 1, and for the input, which is a file in it.
+// Measured with a program that fills its memory, at 32 MiB to 1 GiB: with half as much beside it the machine
+// is full before the program has met its limit, and reads the program's pages anew for minutes before it ends
+// it.
 Bytes machine_memory(const RungBox& box) {
   const std::uint64_t bytes =
       box.limits.memory.count + mib(128).count + box.limits.memory.count / 32 + box.input.count;
