@@ -239,6 +239,57 @@ def guest_report_seeds() -> Iterator[tuple[str, bytes]]:
     yield "engine_type", frame(1, field(1, b"print(1)"))
 
 
+def guest_control_seeds() -> Iterator[tuple[str, bytes]]:
+    """One byte n, n bytes of chunk sizes, then a runner's or an engine's frames on their way through a launcher."""
+    engine = frame(6, field(2, b"out/a.png")) + frame(1, field(1, b"print(1)")) + frame(4, b"")
+    yield "of_a_runner", b"\0" + GUEST + frame(20, field(45, number(0)))
+    yield "of_an_engine", b"\2\0\7" + engine
+    yield "forged_end", b"\1\3" + GUEST + frame(21, field(46, number(0))) + GUEST
+    yield "parked", b"\1\0" + frame(22, b"") * 20
+    yield "paths", b"\0" + b"".join(
+        frame(18, field(2, path)) for path in (b"../a", b"/tmp/b", b"/etc/c", b"d\0e", b"./f//g", b"/vol/", b"")
+    )
+    yield "many_paths", b"\0" + frame(6, b"".join(field(2, b"%d" % i) for i in range(600)))
+    yield "long_path", b"\0" + frame(18, field(2, b"a" * 4096)) + frame(18, field(2, b"a" * 4097))
+    yield "collect_half_a_field", b"\0" + frame(6, b"\2\0\0\0")
+    yield "oversized", b"\1\1" + GUEST + frame(18, b"", size=FRAME_MAX + 1) + GUEST
+    yield "reserved", b"\0" + frame(20, b"", reserved=1)
+
+
+def guest_messages_seeds() -> Iterator[tuple[str, bytes]]:
+    """What process 1 of a microvm says to its launcher."""
+
+    def message(kind: int, payload: bytes, *, length: int | None = None) -> bytes:
+        return struct.pack("<II", kind, len(payload) if length is None else length) + payload
+
+    def kind_of(mode: int, links: int, size: int) -> bytes:
+        return message(22, struct.pack("<IIQ", mode, links, size))
+
+    def data(at: int, piece: bytes) -> bytes:
+        return message(23, number(at) + piece)
+
+    ended = message(20, struct.pack("<II7Q", 3 << 8, 0, 0, 4096, 0, 3, 0, 1 << 20, 100))
+    wants = message(1, frame(18, field(2, b"out/a")) + frame(18, field(2, b"out/a/b")) + frame(18, field(2, b"c")))
+    end, failed = message(24, struct.pack("<I", 0)), message(24, struct.pack("<I", 2))
+    begin = message(16, b"") + message(18, b"out") + message(19, b"err") + wants
+    yield "whole", begin + ended + kind_of(0o100644, 1, 6) + data(0, b"abc") + data(3, b"def") + end + failed + end
+    yield "no_products", message(18, b"out") + ended
+    yield "links", begin + ended + kind_of(0o120777, 1, 3) + end + kind_of(0o100644, 1, 1) + data(0, b"x") + end + end
+    yield "kinds", begin + ended + kind_of(0o010644, 1, 0) + end + kind_of(0o040755, 2, 0) + end + kind_of(0o140755, 1, 0) + end
+    yield "second_names", begin + ended + kind_of(0o100644, 2, 1) + data(0, b"x") + end
+    yield "sparse", begin + ended + kind_of(0o100644, 1, 1 << 30) + data((1 << 30) - 1, b"x") + end
+    yield "sizes_of_none", begin + ended + kind_of(0o100644, 1, (1 << 64) - 1) + data((1 << 64) - 2, b"x") + end
+    yield "outside", begin + ended + kind_of(0o100644, 1, 4) + data(3, b"xyz") + end
+    yield "two_kinds", begin + ended + kind_of(0o100644, 1, 4) + kind_of(0o100644, 1, 4)
+    yield "two_ends", begin + ended + ended
+    yield "done_to_nothing", message(17, struct.pack("<I", 0))
+    yield "failed", message(21, b"mount the image: No such device")
+    yield "forged_end", message(1, frame(21, field(46, number(0)))) + ended
+    yield "frame_in_pieces", b"".join(message(1, GUEST[at : at + 5]) for at in range(0, len(GUEST), 5)) + ended
+    yield "oversized", message(18, b"", length=65537)
+    yield "cut", begin + ended[:-1]
+
+
 def imports_seeds() -> Iterator[tuple[str, bytes]]:
     """Programs, well formed and not."""
     yield "list", b"import os, numpy as np; import pandas as pd\n"
@@ -261,6 +312,8 @@ def imports_seeds() -> Iterator[tuple[str, bytes]]:
 
 SEEDS = {
     "frame": frame_seeds,
+    "guest_control": guest_control_seeds,
+    "guest_messages": guest_messages_seeds,
     "guest_report": guest_report_seeds,
     "imports": imports_seeds,
     "json": json_seeds,

@@ -20,12 +20,19 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
+std::vector<std::string> stores(const std::string& store) {
+  if (!store.empty()) return {store};
+  return image::store_paths(::geteuid() == 0, variable("XDG_DATA_HOME"), variable("HOME"));
+}
+
 }  // namespace
 
+bool has_image(const std::string& name, const std::string& store) {
+  return image::find_image(stores(store), name).has_value();
+}
+
 Result<image::ImageInfo> ensure_image(const std::string& name, const std::string& store) {
-  const std::vector<std::string> paths =
-      store.empty() ? image::store_paths(::geteuid() == 0, variable("XDG_DATA_HOME"), variable("HOME"))
-                    : std::vector<std::string>{store};
+  const std::vector<std::string> paths = stores(store);
   for (const std::string& path : paths) {
     if (::access(path.c_str(), F_OK) != 0) continue;
     const image::Store opened = TRY(image::Store::open(path, image::StoreMode::kRead));
@@ -46,7 +53,8 @@ Result<image::ImageInfo> ensure_image(const std::string& name, const std::string
   return TRY(image::build(writable, *recipe, options, progress)).image;
 }
 
-Result<engine::Image> ensure_parts(const image::ImageInfo& image, const std::string& store, frame::Rung rung) {
+Result<engine::Image> ensure_parts(const image::ImageInfo& image, const std::string& store,
+                                   frame::Rung rung) {
   engine::Image parts{image.digest, image.rootfs()};
   if (rung != frame::Rung::kMicrovm) return parts;
   TerminalProgress progress;

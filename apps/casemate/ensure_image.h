@@ -14,6 +14,9 @@ namespace casemate {
 // Errors: invalid, not_found (another name), unavailable (it cannot be built, the store is damaged).
 Result<image::ImageInfo> ensure_image(const std::string& name, const std::string& store);
 
+// Whether it is there already.
+bool has_image(const std::string& name, const std::string& store);
+
 // The image as the engine has it for boxes of that rung, with what that takes beside it.
 // Errors: as above; also unavailable (the image as a machine's disk cannot be made).
 Result<engine::Image> ensure_parts(const image::ImageInfo& image, const std::string& store, frame::Rung rung);

@@ -77,7 +77,7 @@ constexpr const char* kExamples =
     "with `casemate.artifact(path, summary=...)` or plt.show(); they are copied to --out DIR.\n"
     "\n"
     "Trust: a request is untrusted unless it says otherwise, and untrusted code gets a kernel of its own in\n"
-    "user space (gvisor), where runsc is installed. There is no rung for hostile code yet.\n"
+    "user space (gvisor), where runsc is installed. Hostile code needs hardware virtualization.\n"
     "  --trust trusted      you would review this code yourself: the jail will do, and is quicker\n"
     "  --allow-below-floor  accept a weaker rung than the trust asks for; the outcome shows it\n"
     "\n"
@@ -94,7 +94,7 @@ Command command_of(Options& options) {
           {"--language", "NAME", "python (the only one yet)", &options.language},
           {"--image", "IMAGE", "name or digest of the image (python)", &options.image},
           {"--store", "DIR", "image store to use instead of the usual ones", &options.store},
-          {"--isolation", "RUNG", "auto (the default), jail or gvisor", &options.isolation},
+          {"--isolation", "RUNG", "auto (the default), jail, gvisor or microvm", &options.isolation},
           {"--trust", "TRUST", "trusted, untrusted (the default) or hostile", &options.trust},
           {"--allow-below-floor", nullptr, "accept a weaker rung than the trust asks for",
            &options.below_floor},

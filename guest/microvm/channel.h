@@ -5,6 +5,7 @@
 // believes the other further than this: a guest that has broken its kernel is the other end.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,8 +18,10 @@ enum class Message : std::uint32_t {
   // Launcher to init.
   kControlEnd = 2,  // no more of them
   kEntropy = 3,     // bytes for the kernel's pool, which is then made to use them. Answered by kDone
-  kClock = 4,       // ClockTime: the time of day. Answered by kDone
+  kClock = 4,       // ClockTime: the time of day
   kFile = 5,        // a path below the layer, after kEnded. Answered by kFileKind, kFileData*, kFileEnd
+  kTemplate = 6,    // Nonce: this machine is about to be saved under that name. Answered by kDone
+  kFresh = 7,       // Restored: the first thing that a restored machine hears. Answered by kDone
 
   // Init to launcher.
   kReady = 16,     // the program was started
@@ -32,9 +35,17 @@ enum class Message : std::uint32_t {
   kFileEnd = 24,   // an errno, u32
 };
 
+using Nonce = std::array<unsigned char, 16>;
+
 struct MessageHeader {
   std::uint32_t type = 0;
   std::uint32_t length = 0;
+};
+// A machine is restored from its template and from nothing else, once, and with an empty layer: process 1 refuses
+// all else (ESTALE, EALREADY, ENOTEMPTY).
+struct Restored {
+  Nonce from{};  // the template's name
+  Nonce run{};   // this machine's own, which it gives back in GuestEnded
 };
 struct ClockTime {
   std::int64_t seconds = 0;
@@ -51,6 +62,7 @@ struct GuestEnded {
   std::uint64_t disk_used = 0;  // bytes of the layer
   std::uint64_t disk_free = 0;
   std::uint64_t inodes_free = 0;
+  Nonce run{};  // of a restored machine
 };
 struct FileKind {
   std::uint32_t mode = 0;  // st_mode

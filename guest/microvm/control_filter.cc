@@ -1,5 +1,6 @@
 #include "microvm/control_filter.h"
 
+#include "base/limits.h"
 #include "frame/layer_path.h"
 
 namespace casemate::guest {
@@ -17,9 +18,11 @@ ControlFilter::Verdict ControlFilter::judge(const frame::Frame& frame) {
   const auto fields = frame::parse_fields(frame.payload);
   if (!fields) return Verdict::kRefuse;
   for (const frame::Field& field : *fields) {
-    const bool is_path = field.tag == static_cast<std::uint16_t>(Tag::kPath);
+    const bool is_path =
+        field.tag == static_cast<std::uint16_t>(Tag::kPath) && field.bytes.size() <= kPathMax;
     if (!is_path || files_.size() >= kFilesMax || field.bytes.find('\0') != std::string_view::npos) continue;
-    if (auto beneath = frame::path_beneath_layer(std::string(field.bytes))) files_.insert(std::move(*beneath));
+    if (auto beneath = frame::path_beneath_layer(std::string(field.bytes)))
+      files_.insert(std::move(*beneath));
   }
   return from_ == From::kGuest ? Verdict::kHandOn : Verdict::kKeep;
 }

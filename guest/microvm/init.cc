@@ -55,14 +55,22 @@ bool is_program = false;  // a process that is about to execute it
   for (;;) (void)::pause();
 }
 
-void tell(Message type, std::string_view payload) {
-  const std::string bytes = message_of(type, payload);
-  for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t put = ::write(port, bytes.data() + at, bytes.size() - at);
+std::string untold;
+
+void flush() {
+  for (std::size_t at = 0; at < untold.size();) {
+    const ssize_t put = ::write(port, untold.data() + at, untold.size() - at);
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return;
+    if (put <= 0) break;
     at += static_cast<std::size_t>(put);
   }
+  untold.clear();
+}
+
+// With what else there is to tell before this process waits: each write to a port stops the machine's processor.
+void tell(Message type, std::string_view payload) {
+  untold += message_of(type, payload);
+  if (untold.size() >= kMessageMax) flush();
 }
 
 void answer(int failed) {
@@ -171,6 +179,37 @@ void give_runner(Program& program) {
 
 // ---- What the launcher asks for
 
+// Of a machine that is saved and restored: what it is, and that it has not run since.
+struct Identity {
+  Nonce name{}, run{};
+  bool is_template = false, is_restored = false;
+  std::uint64_t inodes = 0;  // of its layer, as a template
+} identity;
+
+std::uint64_t inodes_of_layer() {
+  struct statvfs layer {};
+  if (::statvfs((std::string(kRoot) + "/vol").c_str(), &layer) < 0) return 0;
+  return layer.f_files - layer.f_ffree;
+}
+
+int become_template(std::string_view payload) {
+  if (identity.is_template || !read_value(payload, identity.name)) return EINVAL;
+  identity.is_template = true;
+  identity.inodes = inodes_of_layer();
+  return 0;
+}
+
+int become_fresh(std::string_view payload) {
+  Restored restored;
+  if (!read_value(payload, restored)) return EINVAL;
+  if (!identity.is_template || restored.from != identity.name) return ESTALE;
+  if (identity.is_restored) return EALREADY;
+  if (inodes_of_layer() != identity.inodes) return ENOTEMPTY;
+  identity.is_restored = true;
+  identity.run = restored.run;
+  return 0;
+}
+
 // What the kernel draws from must not be what its template drew from.
 int stir(std::string_view bytes) {
   constexpr std::size_t kMost = 512;
@@ -188,11 +227,11 @@ int stir(std::string_view bytes) {
   return failed;
 }
 
-int set_clock(std::string_view payload) {
+bool set_clock(std::string_view payload) {
   ClockTime clock;
-  if (!read_value(payload, clock)) return EINVAL;
+  if (!read_value(payload, clock)) return false;
   const timespec time{clock.seconds, clock.nanoseconds};
-  return ::clock_settime(CLOCK_REALTIME, &time) < 0 ? errno : 0;
+  return ::clock_settime(CLOCK_REALTIME, &time) == 0;
 }
 
 // A file of the layer, in pieces that are no holes. 0 or an errno.
@@ -237,8 +276,10 @@ bool hear(const ReceivedMessage& said, Program& program) {
       if (!program.runner_gone) program.to_runner += said.payload;
       return true;
     case Message::kControlEnd: program.control_ended = true; return true;
+    case Message::kTemplate: answer(become_template(said.payload)); return true;
+    case Message::kFresh: answer(become_fresh(said.payload)); return true;
     case Message::kEntropy: answer(stir(said.payload)); return true;
-    case Message::kClock: answer(set_clock(said.payload)); return true;
+    case Message::kClock: return set_clock(said.payload);
     case Message::kFile: {
       const auto failed = static_cast<std::uint32_t>(tell_file(said.payload));
       tell(Message::kFileEnd, bytes_of(failed));
@@ -273,6 +314,7 @@ void tell_end(Program& program, int status) {
     ended.disk_free = layer.f_bfree * layer.f_frsize;
     ended.inodes_free = layer.f_ffree;
   }
+  ended.run = identity.run;
   tell(Message::kEnded, bytes_of(ended));
 }
 
@@ -297,6 +339,7 @@ void reap(int signals, Program& program) {
     std::array<pollfd, 5> items = {pollfd{hears ? port : -1, POLLIN, 0}, {signals, POLLIN, 0},
                                    {program.out, POLLIN, 0},             {program.err, POLLIN, 0},
                                    {program.control, control, 0}};
+    flush();
     if (::poll(items.data(), items.size(), gone ? kBackOffMs : -1) < 0 && errno != EINTR) fail("poll");
     gone = false;
     if (items[2].revents != 0 || items[3].revents != 0) {
@@ -347,6 +390,7 @@ void fail(const char* what) {
   const std::string text = std::string(what) + ": " + std::strerror(errno);
   if (is_program) ::_exit(kExecFailed);
   if (port >= 0) tell(Message::kFailed, text.substr(0, 200));
+  if (port >= 0) flush();
   power_off();
 }
 

@@ -1,34 +1,47 @@
 #include "microvm/layer_files.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 namespace casemate::guest {
 
+LayerFile::LayerFile(const std::string& layer)
+    : layer_(::open(layer.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
+
+LayerFile::~LayerFile() {
+  end(true);
+  if (layer_ >= 0) (void)::close(layer_);
+}
+
 void LayerFile::begin(std::string path) {
-  path_ = "/vol/" + path;
-  file_ = -1;
+  end(true);
+  path_ = std::move(path);
 }
 
 // What is no regular file is made as one that is none either, so that it is refused for that. Of what the guest does
 // not have nothing is made: a directory of its path may be another product's name.
 void LayerFile::take_kind(const FileKind& kind) {
-  for (std::size_t at = 5; (at = path_.find('/', at)) != std::string::npos; ++at)
-    (void)::mkdir(path_.substr(0, at).c_str(), 0755);
+  const char* path = path_.c_str();
+  for (std::size_t at = 0; (at = path_.find('/', at)) != std::string::npos; ++at)
+    (void)::mkdirat(layer_, path_.substr(0, at).c_str(), 0755);
   size_ = kind.size;
   if (S_ISDIR(kind.mode)) {
-    (void)::mkdir(path_.c_str(), 0755);
+    (void)::mkdirat(layer_, path, 0755);
   } else if (S_ISLNK(kind.mode)) {
-    (void)!::symlink("of-the-guest", path_.c_str());
+    (void)!::symlinkat("of-the-guest", layer_, path);
   } else if (!S_ISREG(kind.mode)) {
-    (void)::mkfifo(path_.c_str(), 0600);
+    (void)::mkfifoat(layer_, path, 0600);
   }
-  if (!S_ISREG(kind.mode)) return;
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (file_ >= 0 && kind.links != 1) (void)!::link(path_.c_str(), (path_ + ".second-name").c_str());
+  rlimit writable{};
+  if (!S_ISREG(kind.mode) || ::getrlimit(RLIMIT_FSIZE, &writable) < 0 || size_ > writable.rlim_cur) return;
+  file_ = ::openat(layer_, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (file_ < 0 || kind.links == 1) return;
+  if (::linkat(layer_, path, layer_, (path_ + ".second-name").c_str(), 0) < 0) end(true);
 }
 
 void LayerFile::take_data(std::string_view piece) {
@@ -50,7 +63,7 @@ void LayerFile::end(bool failed) {
   if (!failed && ::ftruncate(file_, static_cast<off_t>(size_)) < 0) failed = true;
   (void)::close(file_);
   file_ = -1;
-  if (failed) (void)::unlink(path_.c_str());
+  if (failed) (void)::unlinkat(layer_, path_.c_str(), 0);
 }
 
 }  // namespace casemate::guest

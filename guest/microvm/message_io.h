@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -37,16 +38,17 @@ struct ReceivedMessage {
   std::string payload;
 };
 
-// Takes bytes as they arrive and hands out whole messages. Holds at most one and what one read brought.
+// Takes bytes as they arrive and hands out whole messages. Holds at most one and what one read brought, if
+// next() is asked until it has no more before each read.
 class MessageReader {
  public:
   // Reads what is there. False when the other end is gone or says what is no message.
   bool read(int fd) {
-    static char buffer[1 << 16];
-    const ssize_t got = ::read(fd, buffer, sizeof(buffer));
+    std::array<char, 1 << 16> buffer;
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0) return errno == EAGAIN || errno == EINTR;
     if (got == 0) return false;
-    bytes_.append(buffer, static_cast<std::size_t>(got));
+    bytes_.append(buffer.data(), static_cast<std::size_t>(got));
     return true;
   }
   enum class Next { kNone, kMessage, kBroken };

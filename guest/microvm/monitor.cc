@@ -14,10 +14,10 @@ namespace casemate::guest {
 namespace {
 
 constexpr std::size_t kLineMax = std::size_t{1} << 20;
-// RAM lies in a file that is shared, or private to a machine restored from it: it is not part of what is saved.
-constexpr const char* kKeepMemory =
-    R"({"execute":"migrate-set-capabilities","arguments":{"capabilities":[)"
-    R"({"capability":"x-ignore-shared","state":true}]}})";
+// RAM lies in a file that is shared, or private to a machine restored from it: it is not part of what is
+// saved.
+constexpr const char* kKeepMemory = R"({"execute":"migrate-set-capabilities","arguments":{"capabilities":[)"
+                                    R"({"capability":"x-ignore-shared","state":true}]}})";
 constexpr const char* kTakeFile = R"({"execute":"getfd","arguments":{"fdname":"state"}})";
 
 }  // namespace
@@ -50,6 +50,8 @@ std::string Monitor::line() {
     std::array<char, 4096> buffer{};
     const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = ECONNRESET;
+    if (got > 0 && held_.size() > kLineMax) errno = EMSGSIZE;
     if (got <= 0 || held_.size() > kLineMax) die("hear QEMU's monitor");
     held_.append(buffer.data(), static_cast<std::size_t>(got));
   }
@@ -71,7 +73,10 @@ void Monitor::tell(std::string_view command) { send(command, -1); }
 void Monitor::forget_answers() {
   held_.clear();
   std::array<char, 4096> buffer{};
-  while (::recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT) > 0) {}
+  // As much as it may say in one line: one that never stops is not waited for.
+  for (std::size_t taken = 0; taken < kLineMax; taken += buffer.size()) {
+    if (::recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT) <= 0) return;
+  }
 }
 
 void Monitor::begin() {

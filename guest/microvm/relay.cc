@@ -42,27 +42,36 @@ std::string clock_message() {
   return message_of(Message::kClock, bytes_of(clock));
 }
 
-Relay::Relay(const RelayEnds& ends, Monitor* monitor)
-    : ends_(ends), monitor_(monitor), to_guest_(ends.port), out_(ends.out), err_(ends.err), to_engine_(ends.control) {}
+Relay::Relay(const RelayEnds& ends, Monitor* monitor, const Nonce& run)
+    : ends_(ends),
+      monitor_(monitor),
+      run_(run),
+      to_guest_(ends.port),
+      out_(ends.out),
+      err_(ends.err),
+      to_engine_(ends.control),
+      file_(ends.layer) {}
 
 void Relay::hear_engine() {
   static std::array<char, kMessageMax / 2> bytes;
   const ssize_t got = ::read(ends_.control, bytes.data(), bytes.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (stopped_) {  // it has come
+  std::string on;
+  if (stopped_) {  // the program has come
     stopped_ = false;
     monitor_->forget_answers();
     monitor_->tell(R"({"execute":"cont"})");
-    to_guest_.add(clock_message());
+    on = clock_message();
   }
   if (got > 0) {
-    const std::string on = from_engine_.take({bytes.data(), static_cast<std::size_t>(got)});
-    for (std::size_t at = 0; at < on.size(); at += kMessageMax)
-      to_guest_.add(message_of(Message::kControl, std::string_view(on).substr(at, kMessageMax)));
-    return;
+    const std::string frames = from_engine_.take({bytes.data(), static_cast<std::size_t>(got)});
+    for (std::size_t at = 0; at < frames.size(); at += kMessageMax)
+      on += message_of(Message::kControl, std::string_view(frames).substr(at, kMessageMax));
+  } else {
+    engine_ended_ = true;
+    on += message_of(Message::kControlEnd, "");
   }
-  engine_ended_ = true;
-  to_guest_.add(message_of(Message::kControlEnd, ""));
+  to_guest_.add(on);
 }
 
 std::vector<std::string> Relay::all_files() const {
@@ -74,6 +83,7 @@ std::vector<std::string> Relay::all_files() const {
 // One at a time, when the program and its whole tree have ended: nobody is left who could change them.
 void Relay::next_file() {
   fetching_ = !files_.empty();
+  knows_kind_ = false;
   if (!fetching_) return;
   to_guest_.add(message_of(Message::kFile, files_.back()));
   file_.begin(files_.back());
@@ -95,19 +105,21 @@ bool Relay::take(const ReceivedMessage& said) {
         monitor_->tell(R"({"execute":"stop"})");
       }
       return runs;
-    case Message::kDone: return runs;  // of a clock that was set
     case Message::kEnded:
-      if (!runs || !read_value(payload, ended_.emplace())) return false;
+      if (!runs || !read_value(payload, ended_.emplace()) || ended_->run != run_) return false;
       files_ = all_files();
       next_file();
       return true;
     case Message::kFileKind: {
       FileKind kind;
-      if (!fetching_ || !read_value(payload, kind)) return false;
+      if (!fetching_ || knows_kind_ || !read_value(payload, kind)) return false;
+      knows_kind_ = true;
       file_.take_kind(kind);
       return true;
     }
-    case Message::kFileData: file_.take_data(payload); return fetching_;
+    case Message::kFileData:
+      if (knows_kind_) file_.take_data(payload);
+      return knows_kind_;
     case Message::kFileEnd: {
       std::uint32_t failed = 0;
       if (!fetching_ || !read_value(payload, failed)) return false;
@@ -122,11 +134,12 @@ bool Relay::take(const ReceivedMessage& said) {
   }
 }
 
-// False when nothing more is to be heard.
-bool Relay::hear_guest() {
-  if (!reader_.read(ends_.port)) return false;
+// As much of what was read as the engine takes. False: the guest has broken its word.
+bool Relay::take_said() {
   ReceivedMessage said;
-  for (auto next = reader_.next(said); next != MessageReader::Next::kNone; next = reader_.next(said)) {
+  while (!full()) {
+    const auto next = reader_.next(said);
+    if (next == MessageReader::Next::kNone) return true;
     if (next == MessageReader::Next::kBroken || !take(said)) return false;
   }
   return true;
@@ -134,10 +147,10 @@ bool Relay::hear_guest() {
 
 std::optional<GuestEnded> Relay::carry() {
   for (;;) {
-    const bool full = out_.holds() || err_.holds() || to_engine_.holds();
-    if (ended_ && !fetching_ && !full) return ended_;
+    if (!take_said()) return std::nullopt;
+    if (ended_ && !fetching_ && !full()) return ended_;
     const bool hears_engine = !engine_ended_ && !ended_ && to_guest_.size() < kHeldMax;
-    std::array<pollfd, 6> items = {pollfd{full ? -1 : ends_.port, POLLIN, 0},
+    std::array<pollfd, 6> items = {pollfd{full() ? -1 : ends_.port, POLLIN, 0},
                                    {hears_engine ? ends_.control : -1, POLLIN, 0},
                                    to_guest_.item(),
                                    out_.item(),
@@ -146,7 +159,7 @@ std::optional<GuestEnded> Relay::carry() {
     if (::poll(items.data(), items.size(), -1) < 0 && errno != EINTR) die("poll");
     if (items[1].revents != 0) hear_engine();
     for (Outlet* outlet : {&to_guest_, &out_, &err_, &to_engine_}) outlet->give();
-    if (items[0].revents != 0 && !hear_guest()) return std::nullopt;
+    if (items[0].revents != 0 && !reader_.read(ends_.port)) return std::nullopt;
   }
 }
 

@@ -36,19 +36,26 @@ class Outlet {
 struct RelayEnds {
   int control = -1, out = -1, err = -1;  // the engine's
   int port = -1;                         // the guest's
+  std::string layer = "/vol";            // the box's
 };
 
 // No wait here has a deadline of its own: the box's wall clock ends them all, from outside.
+//
+// What the guest said later is not looked at before the engine has taken what it said earlier: a word of the
+// runner's must not overtake what was printed before it. So little is held for an engine that does not read:
+// of what the guest has printed one message, of its control channel one frame and what one message brought.
 class Relay {
  public:
   // `monitor`: of a machine whose guest parks and is stopped until its program comes; else nullptr.
-  Relay(const RelayEnds& ends, Monitor* monitor);
-  // Until the program has ended and all that it said and made is handed on. Nothing: the machine ended without a
-  // word, or broke its word.
+  // `run`: what the guest has to give back in the end.
+  Relay(const RelayEnds& ends, Monitor* monitor, const Nonce& run);
+  // Until the program has ended and all that it said and made is handed on. Nothing: the machine ended
+  // without a word, or broke its word.
   std::optional<GuestEnded> carry();
 
  private:
-  bool hear_guest();
+  bool full() const { return out_.holds() || err_.holds() || to_engine_.holds(); }
+  bool take_said();
   bool take(const ReceivedMessage& said);
   void hear_engine();
   std::vector<std::string> all_files() const;
@@ -56,6 +63,7 @@ class Relay {
 
   RelayEnds ends_;
   Monitor* monitor_;
+  Nonce run_;
   bool parked_ = false, stopped_ = false;
   Outlet to_guest_, out_, err_, to_engine_;
   bool engine_ended_ = false;
@@ -63,7 +71,7 @@ class Relay {
   MessageReader reader_;
   std::optional<GuestEnded> ended_;
   std::vector<std::string> files_;  // to be fetched, the last first
-  bool fetching_ = false;
+  bool fetching_ = false, knows_kind_ = false;
   LayerFile file_;
 };
 

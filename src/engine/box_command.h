@@ -14,8 +14,8 @@ std::vector<std::string> box_environment(const box::Limits& limits);
 // The zygote of a preload set ("bare", "numpy", "pandas"): descriptor 3 is its link.
 std::vector<std::string> zygote_command(const char* preload);
 
-// A slot of that set that no zygote forks: a runner that prepares itself, in one machine or, `restored`, in another
-// than it goes on in.
+// A slot of that set that no zygote forks: a runner that prepares itself, in one machine or, `restored`, in
+// another than it goes on in.
 std::vector<std::string> alone_command(const char* preload, bool restored);
 
 // Whether a box of this image has the interpreter that these commands name. What kNoPython says otherwise.
@@ -39,8 +39,9 @@ struct RungBox {
 Bytes machine_memory(const RungBox& box);
 // What it executes in order to run `program` in its guest.
 std::vector<std::string> box_command(const RungBox& box, std::vector<std::string> program);
-// What the box may use. Memory is that of the whole box, its runtime included where that cannot be told from the
-// guest (gvisor); the host's processes and descriptors are not the guest's, and a runtime needs more of them.
+// What the box may use. Memory is that of the whole box, its runtime included where that cannot be told from
+// the guest (gvisor); the host's processes and descriptors are not the guest's, and a runtime needs more of
+// them.
 box::Limits box_limits(const RungBox& box);
 
 }  // namespace casemate::engine

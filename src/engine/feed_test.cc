@@ -168,6 +168,37 @@ TEST_F(Feed, ASlowSocketChangesNothing) {
   }
 }
 
+TEST_F(Feed, SaysFirstWhichFilesAreProductsWhenItIsTold) {
+  Request request;
+  request.program = "pass";
+  request.artifacts = {"out/a.png", "../b", std::string(kPathMax, 'c')};
+  for (const bool told : {false, true}) {
+    RunnerFeed feed(request, mib(512));
+    if (told) feed.say_artifacts();
+    frame::Reader reader;
+    std::vector<std::string> collected;
+    std::size_t others = 0;
+    for (auto pending = feed.pending(); pending && !pending->empty(); pending = feed.pending()) {
+      ASSERT_TRUE(reader.feed(*pending));
+      feed.sent(pending->size());
+      frame::Frame frame;
+      while (reader.next(frame).value()) {
+        if (static_cast<GuestType>(frame.type) != GuestType::kCollect) {
+          ++others;
+          continue;
+        }
+        EXPECT_EQ(others, 0U) << "it comes first";
+        const auto fields = frame::parse_fields(frame.payload).value();
+        ASSERT_EQ(fields.size(), 1U);
+        EXPECT_EQ(fields[0].tag, static_cast<std::uint16_t>(Tag::kPath));
+        collected.emplace_back(fields[0].bytes);
+      }
+    }
+    EXPECT_EQ(collected, told ? request.artifacts : std::vector<std::string>{});
+    EXPECT_EQ(others, 2U) << "the program and the start";
+  }
+}
+
 TEST_F(Feed, AFileThatCannotBeReadIsAnErrorThatNamesIt) {
   Request request;
   request.files.push_back({"data.csv", *sys::open_at(AT_FDCWD, dir_.path(), O_RDONLY | O_DIRECTORY)});

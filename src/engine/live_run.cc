@@ -57,6 +57,8 @@ Result<void> LiveRun::start(const Paths& paths, const Runtime& runtime) {
   const sys::Fd root_dir = TRY(sys::open_at(AT_FDCWD, runtime.box_root, O_PATH | O_DIRECTORY));
   const sys::Fd guest_dir = TRY(sys::open_at(AT_FDCWD, paths.guest_tree, O_PATH | O_DIRECTORY));
   const sys::Fd input = TRY(make_stdin(request_.stdin_bytes));
+  RuntimeFiles files = runtime.files;
+  const sys::Fd disk = TRY(own_disk(runtime.rung, files));
   sys::Pair out = TRY(sys::make_pipe());
   sys::Pair err = TRY(sys::make_pipe());
   sys::Pair control = TRY(sys::make_stream_pair());
@@ -73,7 +75,7 @@ Result<void> LiveRun::start(const Paths& paths, const Runtime& runtime) {
   spec.fail_stage = request_.fail_stage;
   TRY(warden_.make_box(box_, spec,
                        {root_dir.get(), guest_dir.get(), input.get(), out.second.get(), err.second.get(),
-                        control.second.get(), runtime.files}));
+                        control.second.get(), files}));
   stdout_ = std::move(out.first);
   stderr_ = std::move(err.first);
   control_ = std::move(control.first);

@@ -77,7 +77,9 @@ class Engine {
 
  private:
   Engine(Paths paths, box::WardenClient warden)
-      : paths_(std::move(paths)), runtimes_(paths_.runsc), warden_(std::make_unique<box::WardenClient>(std::move(warden))) {}
+      : paths_(std::move(paths)),
+        runtimes_(paths_.runsc),
+        warden_(std::make_unique<box::WardenClient>(std::move(warden))) {}
 
   // What belongs to one run while it lasts.
   struct Run {

@@ -45,7 +45,8 @@ std::string missing(Strength strength, const Request& request, const Rungs& rung
       return "control groups alone bound its runtime's memory, which `--weaken no-cgroup` does without";
     case Strength::kMicrovm:
       if (!rungs.no_microvm.empty() || !request.weakenings.no_cgroup) return rungs.no_microvm;
-      return "control groups alone bound its machine's processor time, which `--weaken no-cgroup` does without";
+      return "control groups alone bound its machine's processor time, which `--weaken no-cgroup` does "
+             "without";
   }
   return "";
 }
@@ -66,8 +67,9 @@ RungChoice choice(Strength strength, Strength floor, const Rungs& rungs) {
 std::string weakness(Strength strength, const Rungs& rungs) {
   const std::string name = std::string("'") + name_of(strength) + "'";
   if (strength == Strength::kMicrovm && rungs.emulated)
-    return name + " is emulated in software on this host, which is no boundary: hardware virtualization "
-                  "(/dev/kvm) is missing, and this version has no driver for it";
+    return name +
+           " is emulated in software on this host, which is no boundary: hardware virtualization "
+           "(/dev/kvm) is missing, and this version has no driver for it";
   return name + " is weaker";
 }
 
@@ -100,8 +102,8 @@ Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
     const std::string why = missing(floor, request, rungs);
     return below(request, floor, why.empty() ? weakness(floor, rungs) : "it is not there: " + why);
   }
-  return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail, floor,
-                rungs);
+  return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail,
+                floor, rungs);
 }
 
 const char* rung_name(Rung rung) {

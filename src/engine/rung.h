@@ -13,8 +13,8 @@ namespace casemate::engine {
 struct Rungs {
   std::string no_gvisor = "runsc is not installed: install Debian's package runsc";
   std::string no_microvm = "QEMU is not installed: install Debian's package qemu-system-x86";
-  // Its machine is emulated in software (TCG): a second kernel, but by QEMU's own policy no boundary. It counts
-  // as the jail that it is in.
+  // Its machine is emulated in software (TCG): a second kernel, but by QEMU's own policy no boundary. It
+  // counts as the jail that it is in.
   bool emulated = true;
 };
 
@@ -25,8 +25,8 @@ struct RungChoice {
 };
 
 // trusted → jail, untrusted → gvisor, hostile → microvm. `auto` takes the weakest rung that reaches the
-// floor; below it, where that is accepted, the strongest that there is, but no emulated machine. Errors: denied; one line that says
-// what is missing and what to do.
+// floor; below it, where that is accepted, the strongest that there is, but no emulated machine. Errors:
+// denied; one line that says what is missing and what to do.
 Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs);
 
 // "jail".

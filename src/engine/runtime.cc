@@ -6,6 +6,13 @@
 
 namespace casemate::engine {
 
+Result<sys::Fd> own_disk(frame::Rung rung, RuntimeFiles& files) {
+  if (rung != frame::Rung::kMicrovm) return sys::Fd();
+  sys::Fd disk = TRY(sys::open_at(AT_FDCWD, "/proc/self/fd/" + std::to_string(files[0]), O_RDONLY));
+  files[0] = disk.get();
+  return disk;
+}
+
 Result<Runtime> Runtimes::of(frame::Rung rung, const Image& image) {
   Runtime runtime;
   runtime.rung = rung;

@@ -74,7 +74,8 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
   if (rung == frame::Rung::kGvisor) slot_class.origin = pool::Origin::kAlone;
   if (rung == frame::Rung::kMicrovm) slot_class.origin = pool::Origin::kTemplate;
   if (rung == frame::Rung::kGvisor) slot_class.image += std::string(" ") + rung_name(rung);
-  if (rung == frame::Rung::kMicrovm) slot_class.image = slot_class.key;  // a machine has the limits of its template
+  if (rung == frame::Rung::kMicrovm)
+    slot_class.image = slot_class.key;  // a machine has the limits of its template
   if (request.walls_off != 0) slot_class.image += " walls off: " + std::to_string(request.walls_off);
   slot_class.preload = pool::preload_for(request.program);
   const std::size_t set = pool::preload_index(slot_class.preload);
@@ -267,7 +268,7 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   spec.walls_off = made_as.walls_off;
   const RungBox rung_box{trees.rung, made_as.limits, Bytes{0}, RungBox::Machine::kRestore};
   spec.limits = box_limits(rung_box);
-  sys::Fd memory, state;  // of the machine that its own is restored from
+  sys::Fd memory, state, disk;  // of the machine that its own is restored from
   box::BoxEnds ends{-1, -1, input.get(), out.second.get(), err.second.get(), control.second.get()};
   if (alone) {
     spec.parks = true;
@@ -278,6 +279,7 @@ Result<void> Slots::make_slot(const pool::MakeSlot& action) {
     ends.image = trees.image.get();
     ends.guest = trees.guest.get();
     ends.runtime = trees.runtime;
+    disk = TRY(own_disk(trees.rung, ends.runtime));
     if (trees.rung == frame::Rung::kMicrovm) {
       const auto from = templates_.find(action.nest);
       if (from == templates_.end()) return fail(ErrorCode::kUnavailable, "its template is gone");

@@ -5,8 +5,10 @@
 #include <array>
 #include <cstring>
 
+#include "base/limits.h"
 #include "engine/slots.h"
 #include "frame/guest.h"
+#include "json/utf8.h"
 
 namespace casemate::engine {
 namespace {
@@ -79,7 +81,7 @@ std::string Slots::why_it_ended(const sys::Fd& err, frame::EndCause cause) {
   }
   while (!text.empty() && text.back() == '\n') text.pop_back();
   text.erase(0, text.rfind('\n') + 1);
-  return text.empty() ? "its guest ended before it waited" : text;
+  return text.empty() ? "its guest ended before it waited" : json::one_line(text, kPoolReasonMax);
 }
 
 }  // namespace casemate::engine

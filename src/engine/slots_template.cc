@@ -1,5 +1,5 @@
-// Templates: machines of the microvm rung that have booted, imported and rehearsed, saved for others to be restored
-// from. A nest of that rung. Their memory is a file that nobody can change once it is saved.
+// Templates: machines of the microvm rung that have booted, imported and rehearsed, saved for others to be
+// restored from. A nest of that rung. Their memory is a file that nobody can change once it is saved.
 #include <fcntl.h>
 
 #include <utility>
@@ -41,10 +41,12 @@ Result<void> Slots::start_template(const pool::StartNest& action, const Trees& t
   spec.limits = box_limits(rung_box);
   spec.limits.wall = kWallMax;
   spec.limits.cpu_time = kCpuMax;
-  spec.arguments = box_command(rung_box, alone_command(pool::preload_name(action.preload), /*restored=*/true));
+  spec.arguments =
+      box_command(rung_box, alone_command(pool::preload_name(action.preload), /*restored=*/true));
   spec.environment = box_environment(trees.limits);
-  box::BoxEnds ends{trees.image.get(),      trees.guest.get(),      input.get(), out.second.get(),
-                    err.second.get(),       control.second.get(),   trees.runtime};
+  box::BoxEnds ends{trees.image.get(), trees.guest.get(),    input.get(),  out.second.get(),
+                    err.second.get(),  control.second.get(), trees.runtime};
+  const sys::Fd disk = TRY(own_disk(trees.rung, ends.runtime));
   ends.runtime[1] = made.memory.get();
   ends.runtime[2] = made.state.get();
   made.err = std::move(err.first);

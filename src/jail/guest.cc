@@ -64,6 +64,15 @@ void enter_leaf(const Plan& plan) {
   });
 }
 
+std::span<const sock_filter> program_of(frame::Rung rung) {
+  switch (rung) {
+    case frame::Rung::kJail: break;
+    case frame::Rung::kGvisor: return runtime_program();
+    case frame::Rung::kMicrovm: return machine_program();
+  }
+  return box_program();
+}
+
 // Descriptors 0 to 3, for a stronger rung those of its runtime, and nothing else.
 int place_descriptors(const Plan& plan) {
   constexpr int kMost = 4 + static_cast<int>(frame::kRuntimeFilesMax);
@@ -190,8 +199,7 @@ void drop_to_guest(const Plan& plan) {
     step(plan, Stage::kLandlock, [&] { return restrict_files(plan.landlock_abi); });
   step(plan, Stage::kAudit, [&] { return audit(plan); });
   if (wall_on(plan, Wall::kSeccomp)) {
-    step(plan, Stage::kSeccomp,
-         [&] { return install(plan.rung == frame::Rung::kGvisor ? runtime_program() : box_program()); });
+    step(plan, Stage::kSeccomp, [&] { return install(program_of(plan.rung)); });
   }
 }
 

@@ -54,7 +54,7 @@ struct Plan {
   std::array<int, 8> task_files{};  // the `tasks` of its v1 groups, open for writing
   std::size_t task_file_count = 0;
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1, control_fd = -1;
-  int zygote_fd = -1;   // of a nest: the zygote's own link to the warden
+  int zygote_fd = -1;  // of a nest: the zygote's own link to the warden
   std::array<int, frame::kRuntimeFilesMax> runtime_fds = {-1, -1, -1};  // of a stronger rung
 
   // A /dev of the box's own, of devices.h; -1: the host's devices are bound.

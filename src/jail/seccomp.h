@@ -57,10 +57,14 @@ Table init_table();
 // The table of a stronger rung's runtime: that of a box, and what it needs to make one in turn.
 Table runtime_table();
 
+// The table of a microvm's launcher and of QEMU: a third of that of a box, and nothing that it has not.
+Table machine_table();
+
 // The tables as programs, made by seccomp_compile.h when this library was compiled. Static.
 std::span<const sock_filter> box_program();
 std::span<const sock_filter> init_program();
 std::span<const sock_filter> runtime_program();
+std::span<const sock_filter> machine_program();
 // Of a zygote, and of the init of a nest that has one.
 std::span<const sock_filter> zygote_program();
 std::span<const sock_filter> nest_program();

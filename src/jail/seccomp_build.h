@@ -45,6 +45,14 @@ constexpr Table allowing(Table table, std::initializer_list<long> numbers) {
   return table;
 }
 
+// What the table says of these calls; nothing of any other.
+constexpr Table only(Table table, std::initializer_list<long> numbers) {
+  std::erase_if(table.rules, [&](const Rule& rule) {
+    return std::ranges::none_of(numbers, [&](long number) { return number_of(number) == rule.number; });
+  });
+  return table;
+}
+
 // A program made by the compiler as an array: first its length, then its instructions. Everything has a name:
 // clang 16 takes temporaries in constants for leaks.
 template <Table (*make)()>

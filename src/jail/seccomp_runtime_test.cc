@@ -42,6 +42,34 @@ TEST(Seccomp, ARuntimeMayMoreThanABoxInTheseCallsAlone) {
   }
 }
 
+TEST(Seccomp, AMachineMayLessThanABox) {
+  std::size_t allowed = 0;
+  for (long number = 0; number < 1024; ++number) {
+    bool ever = false;
+    for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2},
+                                      std::uint64_t{CLONE_NEWUSER}, ~std::uint64_t{0}}) {
+      for (std::size_t at = 0; at < 6; ++at) {
+        Arguments arguments{};
+        arguments.at(at) = value;
+        const std::uint32_t answer =
+            evaluate(machine_program(), AUDIT_ARCH_X86_64, static_cast<std::uint32_t>(number), arguments);
+        if (answer == refused(ENOSYS)) continue;
+        EXPECT_EQ(answer, of_box(number, arguments)) << number;
+        ever |= answer == kAllow;
+      }
+    }
+    allowed += ever ? 1 : 0;
+  }
+  EXPECT_LE(allowed, 130U);
+  for (const long number :
+       {SYS_socket, SYS_connect, SYS_bind, SYS_ioctl, SYS_shmget, SYS_mq_open, SYS_inotify_init1, SYS_setuid,
+        SYS_ptrace, SYS_mount, SYS_unshare, SYS_bpf, SYS_io_uring_setup}) {
+    EXPECT_EQ(evaluate(machine_program(), AUDIT_ARCH_X86_64, static_cast<std::uint32_t>(number), {}),
+              refused(ENOSYS))
+        << number;
+  }
+}
+
 struct More {
   const char* name;
   long number;

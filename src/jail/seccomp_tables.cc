@@ -12,6 +12,7 @@
 
 #include "jail/seccomp.h"
 #include "jail/seccomp_build.h"
+#include "jail/seccomp_machine.h"
 #include "jail/seccomp_rules.h"
 
 // Calls newer than Debian 12's headers, by number (x86-64).
@@ -425,6 +426,9 @@ constexpr Table make_runtime_table() {
   return table;
 }
 
+constexpr Table make_machine_table() { return only(make_box_table(), kOfMachine); }
+
+constexpr auto kMachineProgram = frozen<make_machine_table>();
 constexpr auto kZygoteProgram = frozen<make_zygote_table>();
 constexpr auto kRuntimeProgram = frozen<make_runtime_table>();
 constexpr auto kBoxProgram = frozen<make_box_table>();
@@ -435,6 +439,8 @@ Table box_table() { return make_box_table(); }
 std::span<const sock_filter> box_program() { return kBoxProgram; }
 Table runtime_table() { return make_runtime_table(); }
 std::span<const sock_filter> runtime_program() { return kRuntimeProgram; }
+Table machine_table() { return make_machine_table(); }
+std::span<const sock_filter> machine_program() { return kMachineProgram; }
 std::span<const sock_filter> zygote_program() { return kZygoteProgram; }
 
 }  // namespace casemate::jail

@@ -20,6 +20,7 @@ using frame::Tag;
 
 constexpr std::uint64_t kLineMax = 1'000'000'000;
 constexpr std::uint64_t kErrnoMax = 4095;  // MAX_ERRNO of the kernel
+constexpr int kSignalMax = 64;             // signal(7): SIGRTMAX
 
 Tag tag_of(const Field& field) { return static_cast<Tag>(field.tag); }
 
@@ -90,8 +91,8 @@ Result<GuestMessage> parse_done(const std::vector<Field>& fields) {
 Result<std::optional<GuestCounts>> parse_counts(std::span<const Field> fields) {
   if (fields.empty()) return std::nullopt;
   GuestCounts counts;
-  const std::array numbers = {&counts.oom_kills,       &counts.memory_peak_bytes, &counts.pids_refused,
-                              &counts.pids_peak,       &counts.disk_used_bytes,   &counts.disk_free_bytes,
+  const std::array numbers = {&counts.oom_kills,  &counts.memory_peak_bytes, &counts.pids_refused,
+                              &counts.pids_peak,  &counts.disk_used_bytes,   &counts.disk_free_bytes,
                               &counts.inodes_free};
   if (fields.size() != numbers.size()) return invalid("an end with some of its counts");
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -107,7 +108,8 @@ Result<GuestMessage> parse_end(const std::vector<Field>& fields) {
     return invalid("an end without its wait status");
   const std::uint64_t given = TRY(frame::parse_u64(fields[0].bytes));
   const int status = static_cast<int>(given & 0xffff);
-  if (given != static_cast<std::uint64_t>(status) || (!WIFEXITED(status) && !WIFSIGNALED(status)))
+  const bool signalled = WIFSIGNALED(status) && WTERMSIG(status) <= kSignalMax;
+  if (given != static_cast<std::uint64_t>(status) || (!WIFEXITED(status) && !signalled))
     return invalid("a wait status that is none");
   GuestEnd end;
   end.counts = TRY(parse_counts(std::span(fields).subspan(1)));

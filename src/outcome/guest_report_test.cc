@@ -61,6 +61,56 @@ TEST(ParseGuest, AnEndIsAnExitCodeOrASignal) {
   EXPECT_FALSE(end_of(9).exit_code);
 }
 
+Fields end_with_counts() {
+  Fields fields = {{Tag::kWaitStatus, u64_bytes(0)}};
+  for (int i = 0; i < 7; ++i)
+    fields.emplace_back(static_cast<Tag>(static_cast<int>(Tag::kOomKills) + i),
+                        u64_bytes(10U + static_cast<unsigned>(i)));
+  return fields;
+}
+
+TEST(ParseGuest, AnEndMayHaveWhatItsKernelCounted) {
+  const auto end = parsed<GuestEnd>(GuestType::kEnded, end_with_counts());
+  ASSERT_TRUE(end.counts);
+  EXPECT_EQ(end.counts->oom_kills, 10U);
+  EXPECT_EQ(end.counts->memory_peak_bytes, 11U);
+  EXPECT_EQ(end.counts->pids_refused, 12U);
+  EXPECT_EQ(end.counts->pids_peak, 13U);
+  EXPECT_EQ(end.counts->disk_used_bytes, 14U);
+  EXPECT_EQ(end.counts->disk_free_bytes, 15U);
+  EXPECT_EQ(end.counts->inodes_free, 16U);
+  EXPECT_FALSE(parsed<GuestEnd>(GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(0)}}).counts);
+  Fields largest = end_with_counts();
+  for (std::size_t i = 1; i < largest.size(); ++i) largest[i].second = u64_bytes(~std::uint64_t{0});
+  EXPECT_EQ(parsed<GuestEnd>(GuestType::kEnded, largest).counts->disk_free_bytes, ~std::uint64_t{0});
+}
+
+TEST(ParseGuest, AnEndHasAllOfItsCountsInOrderOrNone) {
+  const Fields whole = end_with_counts();
+  const auto refused = [](const Fields& fields) {
+    return !parse_guest(frame_of(GuestType::kEnded, fields)).has_value();
+  };
+  ASSERT_FALSE(refused(whole));
+  for (std::size_t i = 1; i < whole.size(); ++i) {
+    Fields less = whole, twice = whole, swapped = whole, narrow = whole, wide = whole;
+    less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_TRUE(refused(less)) << i;
+    EXPECT_TRUE(refused(Fields(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(i))) == (i > 1))
+        << i;
+    twice[i] = twice[i - 1];
+    EXPECT_TRUE(refused(twice)) << i;
+    std::swap(swapped[i], swapped[i == 1 ? 2 : i - 1]);
+    EXPECT_TRUE(refused(swapped)) << i;
+    narrow[i].second.pop_back();
+    EXPECT_TRUE(refused(narrow)) << i;
+    wide[i].second.push_back('\0');
+    EXPECT_TRUE(refused(wide)) << i;
+  }
+  EXPECT_TRUE(refused(with(whole, Tag::kInodesFree, u64_bytes(0))));
+  EXPECT_TRUE(refused(with(whole, static_cast<Tag>(54), u64_bytes(0))));
+  EXPECT_TRUE(refused(Fields(whole.begin() + 1, whole.end()))) << "without its status";
+}
+
 TEST(ParseGuest, ResultKeepsItsForms) {
   const auto result = parsed<GuestResult>(GuestType::kResult, {{Tag::kMediaType, "text/plain"},
                                                                {Tag::kText, "\u4f60"},
@@ -173,6 +223,7 @@ TEST(ParseGuest, RefusesWhatDepartsFromTheProtocol) {
       {"end: another's field", GuestType::kEnded, {{Tag::kExitCode, u64_bytes(0)}}},
       {"end: stopped", GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(0x137f)}}},
       {"end: no status", GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(0xffff)}}},
+      {"end: a signal that is none", GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(65)}}},
       {"end: more than a status", GuestType::kEnded, {{Tag::kWaitStatus, u64_bytes(1 << 16)}}},
       {"order: nothing", GuestType::kOrder, {}},
       {"order: no number", GuestType::kOrder, {{Tag::kStream, "\x01"}}},

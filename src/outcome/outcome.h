@@ -173,7 +173,8 @@ struct Outcome {
   std::string image_digest;
   std::string isolation;
   bool below_floor = false;
-  std::string accelerator;  // of a machine of its own: "kvm"; "tcg": emulated, which is no boundary. Else empty
+  std::string
+      accelerator;  // of a machine of its own: "kvm"; "tcg": emulated, which is no boundary. Else empty
   std::vector<Weakening> weakenings;  // a handful; the JSON has their names
   std::string program_sha256;
   std::optional<std::string> policy_digest;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "outcome/decide.h"
+
 namespace casemate::outcome {
 namespace {
 
@@ -93,6 +95,81 @@ TEST(EndOfGuest, KeepsItsRules) {
     EXPECT_EQ(shown(end), row.comes_to) << row.what << ": " << shown(row.ended);
     EXPECT_EQ(end.pids_peak, end.cause == EndCause::kPids ? 16u : 0u) << row.what;
   }
+}
+
+// ---- What the guest's own kernel counted
+
+constexpr GuestCounts kCounts = {2, 1000, 3, 7, 4096, 8192, 11};
+
+GuestEnd counted(std::optional<int> exit_code, std::optional<int> signal_number = std::nullopt) {
+  return {exit_code, signal_number, kCounts};
+}
+// Of the box, which is the runtime's.
+BoxEnded box_of(BoxEnded ended) {
+  ended.memory_peak_bytes = 999'999;
+  ended.disk_peak_bytes = 5;
+  ended.disk_free_bytes = 6;
+  ended.inodes_free = 7;
+  return ended;
+}
+bool has_counts(const BoxEnded& ended) {
+  return ended.oom_kills == 2 && ended.memory_peak_bytes == 1000 && ended.pids_refused == 3 &&
+         ended.pids_peak == 7 && ended.disk_peak_bytes == 4096 && ended.disk_free_bytes == 8192 &&
+         ended.inodes_free == 11;
+}
+
+TEST(EndOfGuest, ItsCountsAreTheProgramsWhenItsEndIs) {
+  EXPECT_TRUE(has_counts(end_of_guest(box_of(exited(3)), counted(3), false, 16)));
+  EXPECT_TRUE(has_counts(end_of_guest(box_of(exited(137)), counted(std::nullopt, 9), false, 16)));
+  EXPECT_TRUE(has_counts(end_of_guest(box_of(refused_pids(exited(0))), counted(0), false, 16)))
+      << "of the box's processes nothing was refused to the program";
+}
+
+TEST(EndOfGuest, ItsCountsAreNobodysWhenItsEndIsNotBelieved) {
+  const std::vector<Row> rows = {
+      {"another exit code", exited(3), counted(0), false, "exit 3"},
+      {"a signal that was none", exited(3), counted(std::nullopt, 9), false, "exit 3"},
+      {"an exit code for a signal", exited(137), counted(9), false, "exit 137"},
+      {"a launcher that failed", exited(125), counted(0), false, "lost"},
+      {"a launcher that was killed", killed(9), counted(std::nullopt, 9), false, "lost"},
+      {"a limit", caused(EndCause::kWall, killed(9)), counted(std::nullopt, 9), false, "limit"},
+      {"the memory of the box", caused(EndCause::kMemory, exited(0)), counted(0), false, "limit"},
+      {"the engine", caused(EndCause::kCancelled, exited(0)), counted(0), false, "limit"},
+      {"nobody knows", caused(EndCause::kLost, BoxEnded{}), counted(0), false, "lost"},
+  };
+  for (const Row& row : rows) {
+    const BoxEnded end = end_of_guest(box_of(row.ended), row.said, row.unheard, 16);
+    EXPECT_EQ(shown(end), row.comes_to) << row.what;
+    EXPECT_EQ(end.oom_kills, 0U) << row.what;
+    EXPECT_EQ(end.memory_peak_bytes, 999'999U) << row.what;
+    EXPECT_EQ(end.disk_peak_bytes, 5U) << row.what;
+    EXPECT_EQ(end.disk_free_bytes, 6U) << row.what;
+    EXPECT_EQ(end.inodes_free, 7U) << row.what;
+  }
+}
+
+TEST(EndOfGuest, WhatItsKernelEndedForMemoryIsTheMemoryLimit) {
+  const BoxEnded ended = end_of_guest(box_of(exited(137)), counted(std::nullopt, 9), false, 16);
+  const Ending ending = decide(observed_from(ended));
+  EXPECT_EQ(ending.status, Status::kLimit);
+  ASSERT_TRUE(ending.limit);
+  EXPECT_EQ(ending.limit->name, LimitName::kMemory);
+  EXPECT_EQ(ending.limit->used, 1000U);
+  EXPECT_FALSE(ending.signal) << "the kernel's, for that limit";
+}
+
+TEST(EndOfGuest, WhatItsKernelRefusedIsTold) {
+  GuestEnd said = counted(0);
+  said.counts->oom_kills = 0;
+  said.counts->disk_free_bytes = 0;
+  said.counts->inodes_free = 0;
+  const Observed seen = observed_from(end_of_guest(box_of(exited(0)), said, false, 16));
+  EXPECT_TRUE(seen.disk_full);
+  EXPECT_TRUE(seen.inodes_full);
+  EXPECT_EQ(seen.usage.pids_peak, 7U);
+  const Ending ending = decide(seen);
+  EXPECT_EQ(ending.status, Status::kOk);
+  EXPECT_EQ(ending.limits_met.size(), 3U) << "pids, disk, inodes";
 }
 
 }  // namespace

@@ -130,8 +130,8 @@ class Pool {
   // no rows, is not used but destroyed.
   // Errors: denied (its volume is that of another slot or of a destroyed one; this stops the pool).
   Result<void> slot_ready(SlotId slot, Level level, BirthRecord birth, Instant now);
-  // Its guest, which prepares itself, has said that it is at it: the time that it has begins anew. A pool that
-  // nobody asked for a while has not heard it in time.
+  // Its guest, which prepares itself, has said that it is at it: the time that it has begins anew. A pool
+  // that nobody asked for a while has not heard it in time.
   Result<void> slot_alive(SlotId slot, Instant now);
   Result<void> slot_failed(SlotId slot, const std::string& reason, Instant now);
   Result<void> slot_running(SlotId slot, Instant now);  // the program is in

@@ -20,7 +20,8 @@ Result<Fd> sealed_copy(const char* name, const std::string& path);
 Result<Fd> make_memory(const char* name, Bytes size);
 // The same bytes for another reader, who shares no offset and no lock with the others. Errors: system.
 Result<Fd> opened_again(const Fd& memory);
-// From now on nobody can change them: open for reading. Errors: system (somebody has them mapped for writing).
+// From now on nobody can change them: open for reading. Errors: system (somebody has them mapped for
+// writing).
 Result<Fd> seal(Fd memory);
 
 }  // namespace casemate::sys

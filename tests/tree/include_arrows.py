@@ -73,7 +73,7 @@ _SYSTEM = set(
     netdb poll pthread pty pwd regex resolv sched search semaphore setjmp sgtty shadow signal spawn
     stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings syscall
     sysexits syslog termios threads time uchar ucontext ulimit unistd utime utmp wait wchar wctype
-    wordexp""".split()
+    wordexp x86intrin""".split()
 )
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)

@@ -37,21 +37,34 @@ constexpr int kExitUnavailable = 4;
 
 struct Measure {
   const char* name;
-  Result<void> (*take)(const Place&);
+  Take* take;
+  engine::Isolation rung;
   bool all_peers;     // else it compares with python3 alone
   bool quick = true;  // part of --quick although it is not asked for by name
 };
+using Rung = engine::Isolation;
 constexpr Measure kMeasures[] = {
-    {"hot_print", measure_hot_print, true},
-    {"pandas_job", measure_pandas_job, true},
-    {"cold_run", measure_cold_run, true},
-    {"sustained", measure_sustained, true},
-    {"memory_hot_slot", measure_memory_hot_slot, false},
-    {"live_1000", measure_live_1000, false},
-    {"hot_gvisor", measure_hot_gvisor, true, false},
-    {"sustained_gvisor", measure_sustained_gvisor, true, false},
-    {"memory_gvisor_slot", measure_memory_gvisor_slot, false, false},
+    {"hot_print", measure_hot_print, Rung::kJail, true},
+    {"pandas_job", measure_pandas_job, Rung::kJail, true},
+    {"cold_run", measure_cold_run, Rung::kJail, true},
+    {"sustained", measure_sustained, Rung::kJail, true},
+    {"memory_hot_slot", measure_memory, Rung::kJail, false},
+    {"live_1000", measure_live_1000, Rung::kJail, false},
+    {"hot_gvisor", measure_hot_print, Rung::kGvisor, true, false},
+    {"sustained_gvisor", measure_sustained, Rung::kGvisor, true, false},
+    {"memory_gvisor_slot", measure_memory, Rung::kGvisor, false, false},
+    {"hot_microvm", measure_hot_print, Rung::kMicrovm, true, false},
+    {"restore_microvm", measure_restore, Rung::kMicrovm, false, false},
+    {"sustained_microvm", measure_sustained, Rung::kMicrovm, true, false},
+    {"memory_microvm_slot", measure_memory, Rung::kMicrovm, false, false},
 };
+
+const std::string kMeasuresHelp = [] {
+  std::string names;
+  for (const Measure& measure : kMeasures)
+    names += (names.empty() ? "only these: " : ", ") + std::string(measure.name);
+  return names;
+}();
 
 struct Options {
   bool quick = false;
@@ -76,10 +89,7 @@ Command command_of(Options& options) {
       "Measures what runs cost here, against the bare interpreter and other sandboxes, in turns.",
       {},
       {{"--quick", nullptr, "fewer and shorter: within a minute", &options.quick},
-       {"--measures", "A,B",
-        "only these: hot_print, pandas_job, cold_run, sustained, memory_hot_slot, live_1000, hot_gvisor, "
-        "sustained_gvisor, memory_gvisor_slot",
-        &options.measures},
+       {"--measures", "A,B", kMeasuresHelp.c_str(), &options.measures},
        {"--peers", "A,B", "only these: python3, bwrap, runc, runsc", &options.peers},
        {"--samples", "N", "turns of each measure at most (200)", &options.samples},
        {"--bar", "MEASURE/PEER=RATIO", "fail when a ratio is below it; may be given again", &options.bars},
@@ -196,8 +206,13 @@ Result<void> measure_all(const Chosen& chosen, const Place& place) {
       place.report->skipped.push_back({measure.name, "", "no time left for it in a minute (--quick)"});
       continue;
     }
+    if (const std::string& why = missing_rung(place, measure.rung); !why.empty()) {
+      place.report->skipped.push_back({measure.name, "", why});
+      continue;
+    }
     if (tell) std::fprintf(stderr, "casemate bench: measuring %s\n", measure.name);
-    if (auto done = measure.take(place); !done) return fail_with_context(done.error(), measure.name);
+    if (auto done = measure.take(place, measure.name, measure.rung); !done)
+      return fail_with_context(done.error(), measure.name);
   }
   return {};
 }
@@ -231,8 +246,18 @@ Result<int> measure_and_tell(const Chosen& chosen, const Options& options) {
   PeerRoom room = TRY(PeerRoom::make(image.rootfs()));
   Place place;
   place.parts = TRY(find_parts(kWardenName));
-  place.image = {image.digest, image.rootfs()};
   place.store = options.store;
+  const auto on_machine = [&](const Measure& one) {
+    return one.rung == Rung::kMicrovm && (one.quick || chosen.named || !options.quick);
+  };
+  const bool machine = std::any_of(chosen.measures.begin(), chosen.measures.end(), on_machine) &&
+                       missing_rung(place, Rung::kMicrovm).empty();
+  auto parts = ensure_parts(image, options.store, machine ? frame::Rung::kMicrovm : frame::Rung::kJail);
+  if (!parts) {  // what it is measured in cannot be made here
+    place.parts.rungs.no_microvm = parts.error().message;
+    parts = TRY(ensure_parts(image, options.store, frame::Rung::kJail));
+  }
+  place.image = std::move(*parts);
   std::error_code unreadable;
   place.self = std::filesystem::canonical("/proc/self/exe", unreadable).string();
   if (unreadable) return fail_errno("find this program through /proc", unreadable.value());

@@ -18,14 +18,19 @@ const Program kPandas = {
     "{'n': 249500, 's': 124750, 'w': 125250} False\n"};
 
 const char* isolation_of(engine::Isolation rung) {
-  return rung == engine::Isolation::kGvisor ? kGvisor : kJail;
+  switch (rung) {
+    case engine::Isolation::kGvisor: return kGvisor;
+    case engine::Isolation::kMicrovm: return kMicrovm;
+    case engine::Isolation::kAuto:
+    case engine::Isolation::kJail: break;
+  }
+  return kJail;
 }
 
-bool can_measure(const Place& place, engine::Isolation rung, const char* measure) {
-  const std::string& why = place.parts.rungs.no_gvisor;
-  if (rung == engine::Isolation::kJail || why.empty()) return true;
-  place.report->skipped.push_back({measure, "", why});
-  return false;
+const std::string& missing_rung(const Place& place, engine::Isolation rung) {
+  static const std::string kNothing;
+  if (rung == engine::Isolation::kGvisor) return place.parts.rungs.no_gvisor;
+  return rung == engine::Isolation::kMicrovm ? place.parts.rungs.no_microvm : kNothing;
 }
 
 engine::Request request_of(const Program& program, engine::Isolation rung) {

@@ -211,22 +211,20 @@ Result<void> measure_slots(const Place& place, const char* name, engine::Isolati
 
 }  // namespace
 
-Result<void> measure_memory_hot_slot(const Place& place) {
-  return measure_slots(place, "memory_hot_slot", engine::Isolation::kJail, ::geteuid() == 0 ? 50 : 24);
-}
-
-Result<void> measure_memory_gvisor_slot(const Place& place) {
-  if (!can_measure(place, engine::Isolation::kGvisor, "memory_gvisor_slot")) return {};
+Result<void> measure_memory(const Place& place, const char* name, engine::Isolation rung) {
+  std::size_t count = ::geteuid() == 0 ? 50 : 24;
   // Few, since each is reckoned with at twice what it takes, twice over, in the pool's budget of a gibibyte.
-  return measure_slots(place, "memory_gvisor_slot", engine::Isolation::kGvisor, 7);
+  if (rung == engine::Isolation::kGvisor) count = 7;
+  if (rung == engine::Isolation::kMicrovm) count = 5;
+  return measure_slots(place, name, rung, count);
 }
 
-Result<void> measure_live_1000(const Place& place) {
+Result<void> measure_live_1000(const Place& place, const char* name, engine::Isolation) {
   const std::size_t count = place.quick ? 100 : 1000;
   const std::size_t runs = place.quick ? 10 : 50;  // each time twice
   const std::string why = TRY(too_many(place, count));
   if (!why.empty()) {
-    place.report->skipped.push_back({"live_1000", "", why});
+    place.report->skipped.push_back({name, "", why});
     return {};
   }
   const Peer* python = python_of(place);
@@ -234,28 +232,20 @@ Result<void> measure_live_1000(const Place& place) {
   if (python != nullptr)
     theirs = TRY(believable(place, [&] { return fall_by_interpreters(place, *python, count); }));
   // Before and after, so that what changes on the machine meanwhile is in both.
-  Row time{"live_1000", "none_live", {}, {}, "ms", Better::kLess, kJail, kJail, {}, count};
+  Row time{name, "none_live", {}, {}, "ms", Better::kLess, kJail, kJail, {}, count};
   TRY(add_runs_of_few(place, runs, time.theirs));
   const auto ours = runs_among_many(place, count, 2 * runs, time.ours);
   if (!ours && ours.error().code == ErrorCode::kExhausted) {
-    place.report->skipped.push_back({"live_1000", "", ours.error().message});
+    place.report->skipped.push_back({name, "", ours.error().message});
     return {};
   }
   if (!ours) return tl::unexpected<Error>(ours.error());
   TRY(add_runs_of_few(place, runs, time.theirs));
   if (theirs && ours->believable()) {
-    place.report->rows.push_back({"live_1000",
-                                  "python3",
-                                  {ours->mib},
-                                  {*theirs},
-                                  "MiB",
-                                  Better::kLess,
-                                  kJail,
-                                  python->isolation,
-                                  {},
-                                  count});
+    place.report->rows.push_back(
+        {name, "python3", {ours->mib}, {*theirs}, "MiB", Better::kLess, kJail, python->isolation, {}, count});
   } else if (python != nullptr) {
-    place.report->skipped.push_back({"live_1000", "python3", kDrifted});
+    place.report->skipped.push_back({name, "python3", kDrifted});
   }
   place.report->rows.push_back(std::move(time));
   return {};

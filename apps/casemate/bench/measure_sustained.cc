@@ -29,7 +29,9 @@ Result<Sum> window_of(std::vector<Lane>& lanes, std::optional<std::size_t> peer,
   return sum;
 }
 
-Result<void> measure(const Place& place, const char* name, engine::Isolation rung) {
+}  // namespace
+
+Result<void> measure_sustained(const Place& place, const char* name, engine::Isolation rung) {
   std::vector<Launch> launches;
   std::vector<Row> rows;
   for (const Peer& peer : place.peers) {
@@ -60,17 +62,6 @@ Result<void> measure(const Place& place, const char* name, engine::Isolation run
     place.report->rows.push_back(std::move(row));
   }
   return {};
-}
-
-}  // namespace
-
-Result<void> measure_sustained(const Place& place) {
-  return measure(place, "sustained", engine::Isolation::kJail);
-}
-
-Result<void> measure_sustained_gvisor(const Place& place) {
-  if (!can_measure(place, engine::Isolation::kGvisor, "sustained_gvisor")) return {};
-  return measure(place, "sustained_gvisor", engine::Isolation::kGvisor);
 }
 
 }  // namespace casemate::bench

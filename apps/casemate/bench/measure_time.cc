@@ -1,5 +1,7 @@
-// hot_print, hot_gvisor, pandas_job and cold_run: the time of one run.
+// hot_print, pandas_job, cold_run and restore, on each rung: the time of one run.
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "bench/hot_slots.h"
 #include "bench/place.h"
@@ -40,7 +42,7 @@ Result<void> add_rows(const Place& place, const Turns& turns, const Arm& ours, c
 }
 
 Result<void> measure_hot(const Place& place, const Turns& turns, const Program& program,
-                         engine::Isolation rung = engine::Isolation::kJail) {
+                         engine::Isolation rung) {
   HotSlots slots = TRY(HotSlots::start(place, kHot));
   const engine::Request request = request_of(program, rung);
   const Arm ours{"casemate", isolation_of(rung), [&]() -> Result<Sample> {
@@ -53,33 +55,51 @@ Result<void> measure_hot(const Place& place, const Turns& turns, const Program& 
   return add_rows(place, turns, ours, program);
 }
 
-}  // namespace
-
-Result<void> measure_hot_print(const Place& place) {
-  return measure_hot(place, turns_of(place, "hot_print", milliseconds{1000}), kPrint);
-}
-
-Result<void> measure_hot_gvisor(const Place& place) {
-  if (!can_measure(place, engine::Isolation::kGvisor, "hot_gvisor")) return {};
-  return measure_hot(place, turns_of(place, "hot_gvisor", milliseconds{1000}), kPrint,
-                     engine::Isolation::kGvisor);
-}
-
-Result<void> measure_pandas_job(const Place& place) {
-  return measure_hot(place, turns_of(place, "pandas_job", milliseconds{700}), kPandas);
-}
-
-Result<void> measure_cold_run(const Place& place) {
+// What `casemate run` takes from its start to its end, in a box made for it.
+Arm cold_arm(const Place& place, engine::Isolation rung) {
   Launch launch;
   launch.program = place.self;
-  launch.arguments = {"casemate", "run", "--trust", "trusted", "--quiet", "-c", kPrint.text};
+  launch.arguments = {"casemate", "run", "--isolation", engine::isolation_name(rung), "--trust", "trusted",
+                      "--quiet",  "-c",  kPrint.text};
   if (!place.store.empty()) launch.arguments.insert(launch.arguments.end(), {"--store", place.store});
   // Where its runtime directory and images are.
   for (char** entry = environ; *entry != nullptr; ++entry) launch.environment.emplace_back(*entry);
-  const Arm ours{"casemate", kJail, [&]() -> Result<Sample> {
-                   return Sample{TRY(sample_of(launch, kPrint.expected)), {}};
+  return {"casemate", isolation_of(rung), [launch]() -> Result<Sample> {
+            return Sample{TRY(sample_of(launch, kPrint.expected)), {}};
+          }};
+}
+
+}  // namespace
+
+Result<void> measure_hot_print(const Place& place, const char* name, engine::Isolation rung) {
+  return measure_hot(place, turns_of(place, name, milliseconds{1000}), kPrint, rung);
+}
+
+Result<void> measure_pandas_job(const Place& place, const char* name, engine::Isolation rung) {
+  return measure_hot(place, turns_of(place, name, milliseconds{700}), kPandas, rung);
+}
+
+Result<void> measure_cold_run(const Place& place, const char* name, engine::Isolation rung) {
+  return add_rows(place, turns_of(place, name, milliseconds{800}), cold_arm(place, rung), kPrint);
+}
+
+// One slot, made when it is asked for, and the run in it: what a pool that has none takes, once it has a
+// template.
+Result<void> measure_restore(const Place& place, const char* name, engine::Isolation rung) {
+  HotSlots slots = TRY(HotSlots::start(place, 1));
+  const engine::Request request = request_of(kPrint, rung);
+  const Arm ours{"casemate", isolation_of(rung), [&]() -> Result<Sample> {
+                   const Instant begun = now();
+                   TRY(slots.ready(request, 1, Deadline::in(kPrepareTime)));
+                   (void)TRY(slots.run(request, kPrint, HotSlots::Wanted::kHot));
+                   return Sample{std::chrono::duration<double, std::milli>(now() - begun).count(), {}};
                  }};
-  return add_rows(place, turns_of(place, "cold_run", milliseconds{800}), ours, kPrint);
+  Turns turns = turns_of(place, name, milliseconds{6000});
+  turns.most = std::min<std::size_t>(turns.most, 20);
+  Arm boots = cold_arm(place, rung);
+  boots.name = "cold_boot";
+  for (Row& row : TRY(take_turns(turns, ours, {boots}))) place.report->rows.push_back(std::move(row));
+  return {};
 }
 
 }  // namespace casemate::bench

@@ -29,6 +29,9 @@ inline constexpr const char* kJail =
 inline constexpr const char* kGvisor =
     "gvisor: a kernel of its own in user space (runsc, ptrace), in a jail without Landlock";
 
+inline constexpr const char* kMicrovm =
+    "microvm: a kernel of its own on an emulated machine (QEMU, TCG), in a jail";
+
 // Of a rung.
 const char* isolation_of(engine::Isolation rung);
 
@@ -44,19 +47,13 @@ struct Place {
   Report* report = nullptr;
 };
 
-// Whether a rung is there to be measured; if not, the reason is added for this measure.
-bool can_measure(const Place& place, engine::Isolation rung, const char* measure);
+// Why a rung cannot be measured here; empty when it can.
+const std::string& missing_rung(const Place& place, engine::Isolation rung);
 
-// Each adds its rows, and what it had to leave out.
+// Each adds its rows under that name, of runs on that rung, and what it had to leave out.
 // Errors: internal (a sample was not right), unavailable, system.
-Result<void> measure_hot_print(const Place& place);
-Result<void> measure_hot_gvisor(const Place& place);
-Result<void> measure_pandas_job(const Place& place);
-Result<void> measure_cold_run(const Place& place);
-Result<void> measure_sustained(const Place& place);
-Result<void> measure_memory_hot_slot(const Place& place);
-Result<void> measure_sustained_gvisor(const Place& place);
-Result<void> measure_memory_gvisor_slot(const Place& place);
-Result<void> measure_live_1000(const Place& place);
+using Take = Result<void>(const Place& place, const char* name, engine::Isolation rung);
+Take measure_hot_print, measure_pandas_job, measure_cold_run, measure_restore, measure_sustained,
+    measure_memory, measure_live_1000;
 
 }  // namespace casemate::bench

@@ -19,6 +19,10 @@ TITLES = {
     "hot_gvisor": "print(1), in a hot slot with a kernel of its own",
     "sustained_gvisor": "print(1) in gVisor, runs per second on all cores, everything charged",
     "memory_gvisor_slot": "memory of one more that waits, with a kernel of its own",
+    "hot_microvm": "print(1), in a hot slot on an emulated machine of its own",
+    "restore_microvm": "print(1), on a machine restored for it, against one booted for it",
+    "sustained_microvm": "print(1) on machines, runs per second on all cores, everything charged",
+    "memory_microvm_slot": "memory of one more machine that waits",
     "sustained": "print(1), runs per second on all cores, everything charged",
     "memory_hot_slot": "memory of one more that waits",
 }
@@ -53,7 +57,8 @@ def our_name(row: Row) -> str:
     """Our arm, with how many slots wait where that is what differs from the other."""
     if row["peer"] == "none_live":
         return f"casemate, {row['live']} waiting"
-    return "casemate, in gVisor" if "gvisor" in row["measure"] else "casemate, jailed"
+    where = {"gvisor": "in gVisor", "microvm": "in a microvm"}
+    return "casemate, " + next((where[rung] for rung in where if rung in row["measure"]), "jailed")
 
 
 def draw(axes: Axes, rows: list[Row]) -> None:
