@@ -70,7 +70,8 @@ void run(std::string_view said) {
   FUZZ_CHECK(::shutdown(port.fds[0], SHUT_WR) == 0);
   const std::size_t before = sys::open_descriptors();
   {
-    Relay relay({control.fds[1], out.fds[1], err.fds[1], port.fds[1], layer.path()}, nullptr);
+    Relay relay({control.fds[1], out.fds[1], err.fds[1], port.fds[1], layer.path()}, nullptr,
+                casemate::guest::Nonce{});
     (void)relay.carry();
   }
   FUZZ_CHECK(sys::open_descriptors() == before);

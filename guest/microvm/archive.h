@@ -1,4 +1,5 @@
-// An initramfs: a cpio archive of the form "newc" in memory (driver-api/early-userspace/buffer-format of the kernel).
+// An initramfs: a cpio archive of the form "newc" in memory (driver-api/early-userspace/buffer-format of the
+// kernel).
 #pragma once
 
 #include <sys/stat.h>

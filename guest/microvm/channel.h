@@ -1,8 +1,8 @@
 // What casemate-microvm and casemate-vm-init say to each other over the one port of the guest.
 //
-// A message is a MessageHeader and `length` bytes. One port for all, so that there is one order: what a program
-// printed before its runner said that it is done comes before that word. Both ends are ours, and yet neither
-// believes the other further than this: a guest that has broken its kernel is the other end.
+// A message is a MessageHeader and `length` bytes. One port for all, so that there is one order: what a
+// program printed before its runner said that it is done comes before that word. Both ends are ours, and yet
+// neither believes the other further than this: a guest that has broken its kernel is the other end.
 #pragma once
 
 #include <array>
@@ -41,8 +41,8 @@ struct MessageHeader {
   std::uint32_t type = 0;
   std::uint32_t length = 0;
 };
-// A machine is restored from its template and from nothing else, once, and with an empty layer: process 1 refuses
-// all else (ESTALE, EALREADY, ENOTEMPTY).
+// A machine is restored from its template and from nothing else, once, and with an empty layer: process 1
+// refuses all else (ESTALE, EALREADY, ENOTEMPTY).
 struct Restored {
   Nonce from{};  // the template's name
   Nonce run{};   // this machine's own, which it gives back in GuestEnded

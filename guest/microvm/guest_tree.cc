@@ -75,7 +75,8 @@ void take_limit(GuestLimits& limits, std::string_view name, const std::string& v
 
 void write_text(const std::string& path, const std::string& text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  need(file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()), path.c_str());
+  need(file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()),
+       path.c_str());
   (void)::close(file);
 }
 
@@ -149,9 +150,11 @@ void make_tree(const GuestLimits& limits) {
     need(++tries < kImageTries, "mount the image");
     (void)::usleep(1000);
   }
-  mount_at("overlay", "root", root, MS_RDONLY | MS_NOSUID | MS_NODEV, std::string("lowerdir=/guest:") + kImage);
+  mount_at("overlay", "root", root, MS_RDONLY | MS_NOSUID | MS_NODEV,
+           std::string("lowerdir=/guest:") + kImage);
   mount_at("tmpfs", "dev", root + "/dev", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k,nr_inodes=64");
-  for (const auto& [name, minor] : {std::pair{"null", 3U}, {"zero", 5U}, {"full", 7U}, {"random", 8U}, {"urandom", 9U}})
+  for (const auto& [name, minor] :
+       {std::pair{"null", 3U}, {"zero", 5U}, {"full", 7U}, {"random", 8U}, {"urandom", 9U}})
     make_device(name, minor);
   make_link("/proc/self/fd", "fd");
   make_link("/proc/self/fd/0", "stdin");
@@ -165,10 +168,11 @@ void make_tree(const GuestLimits& limits) {
   make_directory(root + "/dev/shm", 0755, 0);
   mount_at(nullptr, (root + "/vol/tmp").c_str(), root + "/tmp", MS_BIND, "");
   const std::string owner = std::to_string(kGuestId);
-  mount_at("tmpfs", "shared", root + "/dev/shm", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-           "mode=755,uid=" + owner + ",gid=" + owner + ",size=" + limits.disk + ",nr_inodes=" + limits.inodes);
-  need(::mount(nullptr, (root + "/dev").c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC,
-               nullptr) == 0,
+  mount_at(
+      "tmpfs", "shared", root + "/dev/shm", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+      "mode=755,uid=" + owner + ",gid=" + owner + ",size=" + limits.disk + ",nr_inodes=" + limits.inodes);
+  need(::mount(nullptr, (root + "/dev").c_str(), nullptr,
+               MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC, nullptr) == 0,
        "protect /dev");
   mount_at("proc", "proc", root + "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "subset=pid,hidepid=ptraceable");
   need(::sethostname("box", 3) == 0, "sethostname");

@@ -8,7 +8,7 @@
 
 namespace casemate::guest {
 
-inline constexpr const char* kRoot = "/root";                  // the program's
+inline constexpr const char* kRoot = "/root";                   // the program's
 inline constexpr const char* kProgramGroup = "/group/program";  // its control group
 
 struct GuestLimits {

@@ -1,8 +1,9 @@
 // casemate-vm-init: process 1 of a microvm. Makes the guest that a program expects from the image and from
 // memory, starts the program in it, and carries what goes in and out.
 //
-//     /init                       from the initramfs, whose /modules has what the kernel needs for its devices
-//     /command                    the program and its arguments, each ended by NUL; then an empty one; then its
+//     /init                       from the initramfs, whose /modules has what the kernel needs for its
+//     devices /command                    the program and its arguments, each ended by NUL; then an empty
+//     one; then its
 //                                 environment likewise; then limits as "name=value"
 //     /input                      what the program reads, if anything
 //     /guest                      what is layered over the image
@@ -36,6 +37,7 @@
 
 #include "microvm/channel.h"
 #include "microvm/guest_tree.h"
+#include "microvm/identity.h"
 #include "microvm/message_io.h"
 
 namespace casemate::guest {
@@ -43,8 +45,8 @@ namespace {
 
 constexpr int kExecFailed = 125;
 constexpr int kBackOffMs = 20;
-constexpr int kPortTries = 2000;   // of a millisecond
-constexpr int kEndTries = 5000;    // likewise
+constexpr int kPortTries = 2000;                          // of a millisecond
+constexpr int kEndTries = 5000;                           // likewise
 constexpr std::size_t kHeldMax = std::size_t{256} << 10;  // for a runner that does not read
 
 int port = -1;
@@ -67,7 +69,8 @@ void flush() {
   untold.clear();
 }
 
-// With what else there is to tell before this process waits: each write to a port stops the machine's processor.
+// With what else there is to tell before this process waits: each write to a port stops the machine's
+// processor.
 void tell(Message type, std::string_view payload) {
   untold += message_of(type, payload);
   if (untold.size() >= kMessageMax) flush();
@@ -151,8 +154,8 @@ std::size_t take(int& fd, Message type) {
   return static_cast<std::size_t>(got);
 }
 
-// Everything that was printed before the runner's next word goes before it. Not what is printed meanwhile: that
-// may have no end.
+// Everything that was printed before the runner's next word goes before it. Not what is printed meanwhile:
+// that may have no end.
 void take_printed(Program& program) {
   for (const auto& [fd, type] : {std::pair{&program.out, Message::kOut}, {&program.err, Message::kErr}}) {
     int waiting = 0;
@@ -167,8 +170,8 @@ void take_printed(Program& program) {
 
 void give_runner(Program& program) {
   while (!program.to_runner.empty() && program.control >= 0) {
-    const ssize_t put =
-        ::send(program.control, program.to_runner.data(), program.to_runner.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t put = ::send(program.control, program.to_runner.data(), program.to_runner.size(),
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && errno == EAGAIN) return;
     if (put < 0) program.runner_gone = true;
@@ -179,35 +182,12 @@ void give_runner(Program& program) {
 
 // ---- What the launcher asks for
 
-// Of a machine that is saved and restored: what it is, and that it has not run since.
-struct Identity {
-  Nonce name{}, run{};
-  bool is_template = false, is_restored = false;
-  std::uint64_t inodes = 0;  // of its layer, as a template
-} identity;
+Identity identity;
 
 std::uint64_t inodes_of_layer() {
   struct statvfs layer {};
-  if (::statvfs((std::string(kRoot) + "/vol").c_str(), &layer) < 0) return 0;
+  if (::statvfs((std::string(kRoot) + "/vol").c_str(), &layer) < 0) fail("look at the layer");
   return layer.f_files - layer.f_ffree;
-}
-
-int become_template(std::string_view payload) {
-  if (identity.is_template || !read_value(payload, identity.name)) return EINVAL;
-  identity.is_template = true;
-  identity.inodes = inodes_of_layer();
-  return 0;
-}
-
-int become_fresh(std::string_view payload) {
-  Restored restored;
-  if (!read_value(payload, restored)) return EINVAL;
-  if (!identity.is_template || restored.from != identity.name) return ESTALE;
-  if (identity.is_restored) return EALREADY;
-  if (inodes_of_layer() != identity.inodes) return ENOTEMPTY;
-  identity.is_restored = true;
-  identity.run = restored.run;
-  return 0;
 }
 
 // What the kernel draws from must not be what its template drew from.
@@ -276,8 +256,8 @@ bool hear(const ReceivedMessage& said, Program& program) {
       if (!program.runner_gone) program.to_runner += said.payload;
       return true;
     case Message::kControlEnd: program.control_ended = true; return true;
-    case Message::kTemplate: answer(become_template(said.payload)); return true;
-    case Message::kFresh: answer(become_fresh(said.payload)); return true;
+    case Message::kTemplate: answer(identity.be_template(said.payload, inodes_of_layer())); return true;
+    case Message::kFresh: answer(identity.be_restored(said.payload, inodes_of_layer())); return true;
     case Message::kEntropy: answer(stir(said.payload)); return true;
     case Message::kClock: return set_clock(said.payload);
     case Message::kFile: {
@@ -296,12 +276,15 @@ void tell_end(Program& program, int status) {
   const std::string group = kProgramGroup;
   write_text(group + "/cgroup.kill", "1");
   for (int tries = 0; number_in(group + "/cgroup.events", "populated ") != 0 && tries < kEndTries; ++tries) {
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
     (void)::usleep(1000);
   }
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
   take_printed(program);
-  while (take(program.control, Message::kControl) > 0) {}
+  while (take(program.control, Message::kControl) > 0) {
+  }
   GuestEnded ended;
   ended.status = static_cast<std::uint32_t>(status);
   ended.oom_kills = number_in(group + "/memory.events", "oom_kill ");
@@ -314,13 +297,14 @@ void tell_end(Program& program, int status) {
     ended.disk_free = layer.f_bfree * layer.f_frsize;
     ended.inodes_free = layer.f_ffree;
   }
-  ended.run = identity.run;
+  ended.run = identity.run();
   tell(Message::kEnded, bytes_of(ended));
 }
 
 void reap(int signals, Program& program) {
   signalfd_siginfo info{};
-  while (::read(signals, &info, sizeof(info)) > 0) {}
+  while (::read(signals, &info, sizeof(info)) > 0) {
+  }
   int status = 0;
   for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     if (ended != program.pid) continue;
@@ -336,8 +320,10 @@ void reap(int signals, Program& program) {
   for (;;) {
     const bool hears = !gone && program.to_runner.size() < kHeldMax;
     const short control = program.to_runner.empty() ? POLLIN : POLLIN | POLLOUT;
-    std::array<pollfd, 5> items = {pollfd{hears ? port : -1, POLLIN, 0}, {signals, POLLIN, 0},
-                                   {program.out, POLLIN, 0},             {program.err, POLLIN, 0},
+    std::array<pollfd, 5> items = {pollfd{hears ? port : -1, POLLIN, 0},
+                                   {signals, POLLIN, 0},
+                                   {program.out, POLLIN, 0},
+                                   {program.err, POLLIN, 0},
                                    {program.control, control, 0}};
     flush();
     if (::poll(items.data(), items.size(), gone ? kBackOffMs : -1) < 0 && errno != EINTR) fail("poll");

@@ -167,8 +167,8 @@ void await_made(const Machine& machine, MessageReader& reader) {
 
 // ---- A machine restored from it
 
-// Everything that two machines of one template must not share comes from here, before the program goes on. Its own
-// name, which it has to give back in the end.
+// Everything that two machines of one template must not share comes from here, before the program goes on.
+// Its own name, which it has to give back in the end.
 Nonce make_fresh(const Machine& machine, const Nonce& from) {
   const Restored restored{from, random_bytes<Nonce>()};
   const auto entropy = random_bytes<std::array<char, 64>>();

@@ -23,8 +23,8 @@ void LayerFile::begin(std::string path) {
   path_ = std::move(path);
 }
 
-// What is no regular file is made as one that is none either, so that it is refused for that. Of what the guest does
-// not have nothing is made: a directory of its path may be another product's name.
+// What is no regular file is made as one that is none either, so that it is refused for that. Of what the
+// guest does not have nothing is made: a directory of its path may be another product's name.
 void LayerFile::take_kind(const FileKind& kind) {
   const char* path = path_.c_str();
   for (std::size_t at = 0; (at = path_.find('/', at)) != std::string::npos; ++at)

@@ -101,7 +101,8 @@ std::string counter_khz() {
 
 [[noreturn]] void execute(const std::vector<std::string>& arguments, bool heard) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // What it says of itself is not the program's output; but before there is a program it is why there is none.
+  // What it says of itself is not the program's output; but before there is a program it is why there is
+  // none.
   const int nothing = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < (heard ? 2 : 3); ++fd) (void)::dup2(nothing, fd);
   std::vector<char*> argv;

@@ -30,9 +30,9 @@ struct MachineEnds {
   int memory = -1, monitor = -1;
 };
 
-// argv of QEMU. A machine is restored with the devices that it was saved with, in their order. `counter_khz` is the
-// rate of this machine's time stamp counter: software emulation shows it to the guest, whose kernel has no other
-// clock to measure it by. Hardware virtualization tells the guest itself.
+// argv of QEMU. A machine is restored with the devices that it was saved with, in their order. `counter_khz`
+// is the rate of this machine's time stamp counter: software emulation shows it to the guest, whose kernel
+// has no other clock to measure it by. Hardware virtualization tells the guest itself.
 std::vector<std::string> machine_arguments(const MachineRequest& request, const MachineEnds& ends,
                                            const std::string& counter_khz);
 

@@ -6,14 +6,16 @@
 
 namespace casemate::guest {
 
-// Over a stream socket. Before any guest has run QEMU is ours; afterwards what it answers is not believed, and a
-// machine that does not do as it is told is ended by the box's limits. Ends this process when QEMU refuses.
+// Over a stream socket. Before any guest has run QEMU is ours; afterwards what it answers is not believed,
+// and a machine that does not do as it is told is ended by the box's limits. Ends this process when QEMU
+// refuses.
 class Monitor {
  public:
   explicit Monitor(int fd) : fd_(fd) {}
   // The greeting, and what is needed for memory that stays where it is.
   void begin();
-  // Saves the machine's devices into the file, its memory staying in the file that it lies in. Ends the machine.
+  // Saves the machine's devices into the file, its memory staying in the file that it lies in. Ends the
+  // machine.
   void save(int file);
   // Loads such a file into a machine that waits for it.
   void load(int file);

@@ -29,10 +29,10 @@ struct Runtime {
 };
 
 using RuntimeFiles = std::array<int, frame::kRuntimeFilesMax>;
-// For one box: of a machine, puts a file description of its own in the place of the disk that all share, for as long
-// as what is returned lives. Of other rungs: nothing. A QEMU whose guest has broken it could lock one that is shared,
-// or change its flags (fcntl(2), F_SETFL: with O_DIRECT reads of any place fail), to the harm of all other machines.
-// Errors: system.
+// For one box: of a machine, puts a file description of its own in the place of the disk that all share, for
+// as long as what is returned lives. Of other rungs: nothing. A QEMU whose guest has broken it could lock one
+// that is shared, or change its flags (fcntl(2), F_SETFL: with O_DIRECT reads of any place fail), to the harm
+// of all other machines. Errors: system.
 Result<sys::Fd> own_disk(frame::Rung rung, RuntimeFiles& files);
 
 // One thread.

@@ -64,8 +64,8 @@ TEST(OwnDisk, IsAFileDescriptionForOneBox) {
   const sys::TestDir dir;
   sys::write_text(dir / "root.squashfs", "a disk");
   Runtimes runtimes("");
-  const auto runtime =
-      runtimes.of(frame::Rung::kMicrovm, {"sha256:1", "/images/root", dir / "root.squashfs", "/images/machine"});
+  const auto runtime = runtimes.of(frame::Rung::kMicrovm,
+                                   {"sha256:1", "/images/root", dir / "root.squashfs", "/images/machine"});
   ASSERT_TRUE(runtime);
   RuntimeFiles one = runtime->files, two = runtime->files;
   const auto disk = own_disk(frame::Rung::kMicrovm, one), other = own_disk(frame::Rung::kMicrovm, two);

@@ -190,6 +190,18 @@ def test_his_untrusted_code_has_a_kernel_of_its_own(user: User, before_user: rem
     assert remains.left(before_user, remains.look(user.binaries, user.runtimes)) == {}
 
 
+@pytest.mark.skipif(shutil.which("qemu-system-x86_64") is None, reason="needs QEMU")
+@pytest.mark.parametrize("start", ["cold", "hot"])
+def test_his_code_has_a_machine_of_its_own(user: User, before_user: remains.Picture, start: str) -> None:
+    options = ("--json", "--isolation", "microvm", "--start", start, "--artifact", "a")
+    ended = user.run(*options, "-c", "import os; print(os.uname().machine, os.getuid()); open('a', 'w')")
+    outcome = json.loads(ended.stdout)
+    assert (outcome["status"], outcome["timing"]["start"]) == ("ok", start), (outcome, ended.stderr)
+    assert outcome["stdout"]["text"] == "x86_64 1000\n" and outcome["teardown"]["verdict"] == "destroyed"
+    assert [one["state"] for one in outcome["artifacts"]] == ["stored"], outcome
+    assert remains.left(before_user, remains.look(user.binaries, user.runtimes)) == {}
+
+
 @pytest.mark.parametrize("start", ["cold", "hot"])
 def test_the_records_of_his_boxes_are_in_his_home(user: User, start: str) -> None:
     """His boxes have one wall less, which is waived and not just off; and ids of his range."""
