@@ -1,5 +1,8 @@
 #include "engine/feed.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <vector>
 
 #include "frame/frame.h"
@@ -56,15 +59,21 @@ Result<void> RunnerFeed::refill() {
       state_ = State::kFileData;
       return {};
     case State::kFileData: {
+      // At an offset of our own: the request may be run again, and its descriptors are read again.
       std::vector<char> chunk(kChunk);
-      auto got = sys::read_some(request_.files[file_].source, chunk);
-      if (!got) return fail_with_context(got.error(), "the input file '" + request_.files[file_].path + "'");
-      if (*got == 0) {
+      ssize_t got = -1;
+      do {
+        got = ::pread(request_.files[file_].source.get(), chunk.data(), chunk.size(), file_offset_);
+      } while (got < 0 && errno == EINTR);
+      if (got < 0) return fail_errno("read the input file '" + request_.files[file_].path + "'");
+      file_offset_ += got;
+      if (got == 0) {
         ++file_;
+        file_offset_ = 0;
         state_ = State::kFileName;
         return {};
       }
-      field(payload, Tag::kBytes, std::string_view(chunk.data(), *got));
+      field(payload, Tag::kBytes, std::string_view(chunk.data(), static_cast<std::size_t>(got)));
       message(buffer_, GuestType::kFileData, payload);
       return {};
     }

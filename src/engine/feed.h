@@ -33,6 +33,7 @@ class RunnerFeed {
   State state_ = State::kProgram;
   std::size_t program_offset_ = 0;
   std::size_t file_ = 0;
+  std::int64_t file_offset_ = 0;
   std::string buffer_;
   std::size_t buffer_offset_ = 0;
 };

@@ -123,6 +123,17 @@ TEST_F(Feed, FilesOfAnySizeArriveWholeAndInOrder) {
   }
 }
 
+TEST_F(Feed, ARequestThatIsRunAgainHasItsFilesAgain) {
+  Request request;
+  request.program = "pass";
+  request.files.push_back(file("a", text_of(kChunk + 1)));
+  for (int run = 0; run < 3; ++run) {
+    const Heard heard = hear_all(request, 1 << 20);
+    ASSERT_EQ(heard.files.size(), 1U);
+    EXPECT_EQ(heard.files[0].second, text_of(kChunk + 1)) << run;
+  }
+}
+
 TEST_F(Feed, TheStartCarriesEverythingElse) {
   Request request;
   request.program_name = "analysis.py";

@@ -6,7 +6,7 @@ an ordinary user's box goes through them (ordinary_user_test.py).
 
 from __future__ import annotations
 
-import shutil
+import os
 from pathlib import Path
 
 import protocol
@@ -41,21 +41,24 @@ def test_a_failing_step_is_never_the_programs_fault(
 
 
 # A runtime could not stand it: walls_of_runtime in src/frame/walls.h.
-NOT_TAKEN_ON_GVISOR = {"kLandlock"}
+NOT_TAKEN: dict[str, set[str]] = {"gvisor": {"kLandlock"}, "microvm": set()}
+PROGRAMS = {"gvisor": "/usr/bin/runsc", "microvm": "/usr/bin/qemu-system-x86_64"}
 
 
-@pytest.mark.skipif(shutil.which("runsc") is None, reason="needs runsc")
 @pytest.mark.parametrize(("number", "name"), STAGES, ids=[name for _, name in STAGES])
-def test_a_failing_step_on_gvisor(
-    casemate_test: Casemate, binaries: Path, before: remains.Picture, number: int, name: str
+@pytest.mark.parametrize("rung", PROGRAMS)
+def test_a_failing_step_on_a_stronger_rung(
+    casemate_test: Casemate, binaries: Path, before: remains.Picture, rung: str, number: int, name: str
 ) -> None:
-    outcome = casemate_test.python("print(1)", "--isolation", "gvisor", "--test-fail-stage", str(number)).outcome
-    if name in NOT_TAKEN_ON_GVISOR:
+    if not os.access(PROGRAMS[rung], os.X_OK):
+        pytest.skip(f"needs {PROGRAMS[rung]}")
+    outcome = casemate_test.python("print(1)", "--isolation", rung, "--test-fail-stage", str(number)).outcome
+    if name in NOT_TAKEN[rung]:
         assert (outcome["status"], outcome["stdout"]["text"]) == ("ok", "1\n"), outcome
     else:
         assert (outcome["status"], outcome["reason"]["code"]) == ("unavailable", "sandbox_unavailable"), outcome
         assert outcome["stdout"]["text"] == outcome["stderr"]["text"] == "", outcome
-    assert outcome["isolation"] == "gvisor" and outcome["teardown"] == {"verdict": "destroyed"}, outcome
+    assert outcome["isolation"] == rung and outcome["teardown"] == {"verdict": "destroyed"}, outcome
     assert remains.left(before, remains.look(binaries)) == {}
 
 

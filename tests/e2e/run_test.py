@@ -140,3 +140,10 @@ def test_ids_are_new_each_time(casemate: Casemate) -> None:
         assert re.fullmatch(r"[a-z]+_[0-9a-f]+", first[key])
     assert first["volume"]["id"] != second["volume"]["id"]
     assert first["volume"]["state"] == "fresh"
+
+
+def test_each_repetition_has_the_input_files(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "given").write_bytes(b"x" * 300_000)
+    options = ("--repeat", "3", "--file", f"{tmp_path}/given", "-c", "import os; print(os.path.getsize('given'))")
+    ended = casemate.call("run", "--json", "--trust", "trusted", *options)
+    assert [json.loads(line)["stdout"]["text"] for line in ended.stdout.splitlines()] == ["300000\n"] * 3

@@ -1,4 +1,5 @@
-"""A kill of any process of a gvisor box, at any instant of its life: nothing is left, and the outcome says what happened.
+"""A kill of any process of a stronger rung's box, at any instant of its life: nothing is left, and the outcome says
+what happened.
 
 What is left (processes, groups, mounts, files) is looked for by the fixture of conftest.py after each test."""
 
@@ -7,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import time
@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 from conftest import SLOW, Casemate, descendants, wait_for
+from rungs import needs
 
-pytestmark = pytest.mark.skipif(shutil.which("runsc") is None, reason="needs runsc")
 RUN = ("run", "--json", "--isolation", "gvisor", "--trust", "trusted")
 # Descendants that live as long as the program; it does not end by itself in the time of this test.
 CODE = "import subprocess, time\nsubprocess.Popen(['sleep', '300'])\nprint('up', flush=True)\ntime.sleep(300)"
@@ -36,6 +36,8 @@ def role_of(pid: int) -> str:
         return "stub"  # a guest's code runs in it, traced by the kernel in user space
     if b"warden" in command[0]:
         return "init" if b"warden" in above else "warden"
+    if b"qemu-system" in command[0] or command[0].endswith(b"casemate-microvm"):
+        return "qemu" if b"qemu-system" in command[0] else "launcher"
     words = {b"gofer": "gofer", b"boot": "kernel", b"run": "runsc"}
     return next((role for word, role in words.items() if word in command[1:]), "")
 
@@ -71,6 +73,7 @@ def check(casemate: Casemate, role: str, outcome: dict[str, Any] | None) -> None
         assert casemate.call("run", "--json", "--trust", "trusted", "-c", "1").outcome["status"] == "ok"
 
 
+@needs("gvisor")
 @pytest.mark.parametrize("role", ROLES)
 def test_a_kill_while_the_program_runs(casemate: Casemate, role: str) -> None:
     process = casemate.start(*RUN, "-c", CODE)
@@ -79,6 +82,7 @@ def test_a_kill_while_the_program_runs(casemate: Casemate, role: str) -> None:
     check(casemate, role, end_of(process))
 
 
+@needs("gvisor")
 @pytest.mark.parametrize("seed", range(50))
 def test_a_kill_at_a_seeded_instant(casemate: Casemate, seed: int) -> None:
     """From the start of the box on, whatever is there by then."""
@@ -95,3 +99,53 @@ def test_a_kill_at_a_seeded_instant(casemate: Casemate, seed: int) -> None:
         assert (end_of(process) or {}).get("status") == "cancelled"
         return
     check(casemate, role, end_of(process))
+
+
+# A machine takes some seconds to boot, a template as long again; then its runs are short. Seconds from the start of
+# casemate on, in which all of that is over on a quiet host.
+MACHINE = {"cold": ([], 5.0), "hot": (["--start", "hot", "--repeat", "4"], 12.0)}
+MACHINE_ROLES = ["casemate", "warden", "init", "launcher", "qemu"]
+MACHINE_CODE = "import time\nprint('up', flush=True)\ntime.sleep(0.5)\nprint('done')"
+
+
+def check_honest(outcome: dict[str, Any], role: str) -> None:
+    """All of it was done, or none of it is called the program's fault; what is not shown to be gone is not said to be."""
+    if outcome["status"] == "ok":
+        assert outcome["stdout"]["text"] == "up\ndone\n", outcome
+    else:
+        assert outcome["status"] == "unavailable" and "up\ndone\n".startswith(outcome["stdout"]["text"]), outcome
+        assert not {"exit_code", "signal", "exception", "limit"} & outcome.keys(), outcome
+    if role != "warden":
+        assert outcome["teardown"]["verdict"] == "destroyed", outcome
+    elif outcome["status"] != "ok":
+        assert outcome["teardown"]["verdict"] in ("destroyed", "quarantined"), outcome
+
+
+@needs("microvm")
+@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("how", MACHINE)
+def test_a_kill_of_a_machine_at_a_seeded_instant(casemate: Casemate, how: str, seed: int) -> None:
+    """Of its boot, the making of a template, its restoring, the run and the end of all of them."""
+    choose = random.Random(seed)
+    role = MACHINE_ROLES[seed % len(MACHINE_ROLES)]
+    options, seconds = MACHINE[how]
+    process = casemate.start("run", "--json", "--isolation", "microvm", "--trust", "trusted", *options, "-c", MACHINE_CODE)
+    begun = time.monotonic()
+    time.sleep(choose.uniform(0, seconds) * SLOW)
+    killed = 0
+    while not killed and process.poll() is None:  # or as soon after as there is one
+        for pid in choose.sample(found := victims(process.pid, role), len(found))[:1]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                killed = pid
+            except ProcessLookupError:
+                pass
+    print(f"{role} after {time.monotonic() - begun:.2f} s: {killed or 'it had ended'}")
+    out, err = process.communicate(timeout=90 * SLOW)
+    outcomes = [json.loads(line) for line in out.splitlines()]
+    for outcome in outcomes:
+        check_honest(outcome, role)
+    hurt = [outcome for outcome in outcomes if outcome["status"] != "ok"]
+    assert len(hurt) <= 1 and (outcomes or role == "casemate"), (outcomes, err)
+    if role in ("casemate", "warden"):  # what it left is removed by the next
+        assert casemate.call("run", "--json", "--trust", "trusted", "-c", "1").outcome["status"] == "ok"

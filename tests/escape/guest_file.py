@@ -44,8 +44,10 @@ PAIRS = HERE / "pairs"
 SLOW = float(os.environ.get("CASEMATE_TEST_SLOW", "1"))
 # How boxes are started: "hot" sends every guest into a slot.
 START = os.environ.get("CASEMATE_TEST_START", "")
-# On which rung: "gvisor"; empty is the jail.
+# On which rung: "gvisor" or "microvm"; empty is the jail.
 ISOLATION = os.environ.get("CASEMATE_TEST_ISOLATION", "")
+# How long it may take to make what a run is in, beside the run: a machine boots, and its template is saved.
+MAKING = 60.0 * SLOW if ISOLATION == "microvm" else 0.0
 _CAPABILITIES = {"CAP_SYS_RESOURCE": 24}
 _REQUIRED = ("guest", "source", "attacks", "walls", "observer", "oracle", "status")
 _FIELDS = (*_REQUIRED, "also", "open", "unprivileged", "credit", "options", "needs", "first", "note")

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import observers
-from guest_file import GUESTS, ISOLATION, PAIRS, SLOW, START, Guest, read_guest
+from guest_file import GUESTS, ISOLATION, MAKING, PAIRS, SLOW, START, Guest, read_guest
 from who import WHO
 
-_RUN_SECONDS = 20.0 * SLOW
+_RUN_SECONDS = 20.0 * SLOW + MAKING
 _LEAK_SECONDS = 3.0 * SLOW
 # Small, so that sixty guests are quick; a guest's own options come later and win.
 _LIMITS = {

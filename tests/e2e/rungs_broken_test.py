@@ -1,0 +1,171 @@
+"""A machine that cannot be: no QEMU, one that fails, hangs or lies, no kernel. The run says so by name, in time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SLOW, Casemate
+from rungs import needs
+
+pytestmark = needs("microvm")
+QEMU = "usr/bin/qemu-system-x86_64"
+RUN = ("run", "--json", "--record", "--trust", "trusted", "--isolation", "microvm")
+# Programs in the place of QEMU. They are told their ends of the guest's port and of the monitor as it is.
+SHELL = """#!/usr/bin/bash
+[[ "$*" =~ id=port,fd=([0-9]+) ]] && port=${BASH_REMATCH[1]}
+[[ "$*" =~ id=monitor,fd=([0-9]+) ]] && monitor=${BASH_REMATCH[1]}
+"""
+WORD = r"printf '\x%02x\x00\x00\x00\x%02x\x00\x00\x00%s' >&$port" + "\n"  # type, length and payload of a message
+PROGRAMS = {
+    "fails": "exit 1\n",
+    "succeeds": "exit 0\n",
+    "aborts": "kill -ABRT $$\n",
+    "garbage": "for i in {1..999}; do printf 'garbage%s' $i >&$port; [ $monitor ] && printf '}{garbage\\n' >&$monitor; done\n",
+    "a message without end": r"printf '\x12\x00\x00\x00\xff\xff\xff\xff' >&$port" + "\n",
+    "a guest that says why": WORD % (21, 6, "no luck"[:6]),
+    "data that nobody asked for": WORD % (23, 9, "12345678x"),
+    "an end without a beginning": WORD % (20, 4, "four"),
+}
+
+
+@dataclass
+class Machines:
+    """A store whose image `microvm` a test spoils; the image of programs is the usual one."""
+
+    casemate: Casemate
+    store: Path
+    root: Path  # of the machine
+
+    def replace(self, name: str, content: bytes) -> None:
+        """A file of the machine's root. Never written in place: it may be the usual store's own."""
+        path = self.root / name
+        path.unlink()
+        path.write_bytes(content)
+        path.chmod(0o755)
+
+    def outcome(self, *options: str, timeout: float = 60) -> dict[str, Any]:
+        ended = self.casemate.call(*RUN, "--store", self.store, *options, "-c", "print('ran')", timeout=timeout)
+        outcome: dict[str, Any] = json.loads(ended.stdout)
+        assert outcome["teardown"]["verdict"] == "destroyed" and outcome["stdout"]["text"] == "", outcome
+        return outcome
+
+    def is_no_fault_of_the_program(self, outcome: dict[str, Any]) -> None:
+        assert (outcome["status"], outcome["reason"]["code"]) == ("unavailable", "sandbox_unavailable"), outcome
+        assert outcome["reason"]["message"] and "Do not change the program" in outcome["report"], outcome
+        assert not {"exit_code", "signal", "exception", "limit"} & outcome.keys(), outcome
+
+
+def _copy(root: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if subprocess.run(["cp", "-al", root, target], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        shutil.rmtree(target, ignore_errors=True)
+        subprocess.run(["cp", "-a", root, target], check=True)
+
+
+@pytest.fixture(scope="session")
+def images(casemate: Casemate) -> None:
+    """The usual store has both images, and the disk of a machine."""
+    assert casemate.call(*RUN, "-c", "1", timeout=400).exit_code == 0
+
+
+@pytest.fixture
+def machines(casemate: Casemate, images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    folder = tmp_path_factory.mktemp("machines")
+    store = folder / "store"
+    for name in ("python", "microvm"):
+        about = casemate.call("image", "inspect", name, "--json").outcome
+        image = Path(about["rootfs"]).parent
+        _copy(image, store / "sha256" / image.name)
+        (store / "names").mkdir(exist_ok=True)
+        (store / "names" / name).write_text(f"{about['digest']}\n")
+    root = store / "sha256" / image.name / "rootfs"
+    for file in ("/usr/bin/bash", "/lib/x86_64-linux-gnu/libtinfo.so.6"):
+        inside = root / ("usr" + file if file.startswith("/lib") else file[1:])
+        inside.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(os.path.realpath(file), inside)
+    yield Machines(casemate, store, root)
+    shutil.rmtree(folder)
+
+
+def test_a_copy_of_the_store_runs(machines: Machines) -> None:
+    """The control of this file: what fails below fails for what is spoiled."""
+    ended = machines.casemate.call(*RUN, "--store", machines.store, "-c", "print('ran')")
+    assert ended.outcome["stdout"]["text"] == "ran\n", ended
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_a_machine_that_does_wrong_is_unavailable(machines: Machines, what: str) -> None:
+    machines.replace(QEMU, (SHELL + PROGRAMS[what]).encode())
+    machines.is_no_fault_of_the_program(machines.outcome())
+
+
+@pytest.mark.parametrize("what", ["fails", "succeeds", "garbage", "a guest that says why"])
+def test_a_template_that_does_wrong_makes_its_run_cold(machines: Machines, what: str) -> None:
+    """And the cold run cannot be either; the record names the template's reason."""
+    machines.replace(QEMU, (SHELL + PROGRAMS[what]).encode())
+    outcome = machines.outcome("--start", "hot")
+    machines.is_no_fault_of_the_program(outcome)
+    reason = outcome["record"]["cold_reason"]
+    assert outcome["record"]["level"] == "cold" and reason and "\n" not in reason and len(reason) < 600, outcome
+
+
+@pytest.mark.parametrize("talks", [False, True])
+def test_a_machine_that_hangs_has_a_deadline(machines: Machines, talks: bool) -> None:
+    hang = "read -r -t 300 <&$port\n"
+    machines.replace(QEMU, (SHELL + (WORD % (16, 0, "") if talks else "") + hang + hang).encode())
+    outcome = machines.outcome("--wall", f"{3 * SLOW:.0f}s", timeout=30)
+    assert outcome["status"] in ("unavailable", "limit"), outcome
+    assert outcome["status"] == "unavailable" or outcome["limit"]["name"] == "wall", outcome
+
+
+KERNELS = {
+    "garbage": lambda kernel: os.urandom(4 << 20),
+    "empty": lambda kernel: b"",
+    "half of one": lambda kernel: kernel[: len(kernel) // 2],
+    "a spoiled one": lambda kernel: kernel[: 1 << 20] + bytes(4096) + kernel[(1 << 20) + 4096 :],
+}
+
+
+@pytest.mark.parametrize("what", KERNELS)
+def test_a_kernel_that_is_none_is_unavailable_or_hangs(machines: Machines, what: str) -> None:
+    """What a processor does with it is QEMU's to say: it ends, or it is ended."""
+    machines.replace("boot/vmlinuz", KERNELS[what]((machines.root / "boot/vmlinuz").read_bytes()))
+    outcome = machines.outcome("--wall", f"{10 * SLOW:.0f}s")
+    if outcome["status"] != "limit":
+        machines.is_no_fault_of_the_program(outcome)
+
+
+@pytest.mark.parametrize("module", ["squashfs", "virtio_blk", "overlay", "virtio_console"])
+def test_a_module_that_is_not_there(machines: Machines, module: str) -> None:
+    (machines.root / f"usr/lib/microvm/modules/{module}.ko").unlink()
+    machines.is_no_fault_of_the_program(machines.outcome("--wall", f"{20 * SLOW:.0f}s"))
+
+
+def test_a_disk_that_is_none_is_unavailable(machines: Machines) -> None:
+    about = machines.casemate.call("image", "inspect", "python", "--json").outcome
+    disk = machines.store / "sha256" / Path(about["rootfs"]).parent.name / "rootfs.squashfs"
+    disk.unlink()
+    disk.write_bytes(b"no disk" * 4096)
+    machines.is_no_fault_of_the_program(machines.outcome("--wall", f"{20 * SLOW:.0f}s"))
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [("/usr/bin/qemu-system-x86_64", "package qemu-system-x86"), ("/usr/bin/mksquashfs", "package squashfs-tools")],
+)
+def test_a_host_without_a_program_says_which(casemate: Casemate, program: str, says: str) -> None:
+    """In a mount namespace where the program is nothing that can be executed."""
+    hide = f'mount --bind /dev/null {program} && exec "$0" "$@"'
+    command = ["unshare", "-m", "sh", "-c", hide, str(casemate.binary), *RUN, "-c", "print('ran')"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60 * SLOW, env=os.environ | casemate.environment)
+    outcome = json.loads(ended.stdout)
+    assert (outcome["status"], outcome["reason"]["code"]) == ("refused", "isolation_unavailable"), (outcome, ended)
+    assert says in outcome["reason"]["message"] and "microvm" in outcome["reason"]["message"], outcome
