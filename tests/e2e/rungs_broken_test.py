@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,7 @@ def machines(casemate: Casemate, images: None, tmp_path_factory: pytest.TempPath
         _copy(image, store / "sha256" / image.name)
         (store / "names").mkdir(exist_ok=True)
         (store / "names" / name).write_text(f"{about['digest']}\n")
+    (store / "tmp").mkdir()
     root = store / "sha256" / image.name / "rootfs"
     for file in ("/usr/bin/bash", "/lib/x86_64-linux-gnu/libtinfo.so.6"):
         inside = root / ("usr" + file if file.startswith("/lib") else file[1:])
@@ -187,11 +188,11 @@ def test_a_set_that_cannot_be_imported_makes_its_runs_cold(machines: Machines) -
     code = "if 0: import numpy\nprint('ran')"
     options = ("--store", machines.store, "--start", "hot", "-c", code)
     outcome = machines.casemate.call(*RUN, *options, timeout=300).outcome
-    assert (outcome["status"], outcome["stdout"]["text"]) == ("ok", "ran\n"), outcome
+    assert (outcome["status"], outcome["stdout"]["text"]) == ("ok", "ran\n"), outcome["report"]
     assert "libblas is broken" in outcome["record"]["cold_reason"], outcome["record"]["cold_reason"]
 
 
-KERNELS = {
+KERNELS: dict[str, Callable[[bytes], bytes]] = {
     "garbage": lambda kernel: os.urandom(4 << 20),
     "empty": lambda kernel: b"",
     "half of one": lambda kernel: kernel[: len(kernel) // 2],
