@@ -50,7 +50,7 @@ def told(outcome: dict[str, Any], out: Path) -> list[Any]:
     assert all(Path(one["uri"]).stat().st_size == one["bytes"] for one in stored), outcome
     keys = ("name", "state", "bytes", "sha256", "description", "summary", "media_type")
     found = [tuple(one.get(key, "") for key in keys) for one in outcome["artifacts"]]
-    return [one[:2] if one[0] in NOT_THERE and one[1] == "failed" else one for one in found]
+    return [(*one[:4], "", *one[5:]) if one[0] in NOT_THERE and one[1] == "failed" else one for one in found]
 
 
 def of_rung(casemate: Casemate, rung: str, code: str, out: Path, *options: str) -> list[Any]:
