@@ -188,7 +188,7 @@ def test_a_set_that_cannot_be_imported_makes_its_runs_cold(machines: Machines) -
     numpy.mkdir()
     (numpy / "__init__.py").write_text("raise ImportError('libblas is broken')")
     # By hand: casemate makes none of an image that is not as it was.
-    packing = ["mksquashfs", image / "rootfs", disk, "-comp", "lz4", "-all-root", "-no-xattrs", "-no-progress", "-quiet"]
+    packing = ["mksquashfs", str(image / "rootfs"), str(disk), "-comp", "lz4", "-all-root", "-no-xattrs", "-no-progress", "-quiet"]
     subprocess.run(packing, check=True, timeout=300 * SLOW)
     code = "if 0: import numpy\nprint('ran')"
     options = ("--store", machines.store, "--start", "hot", "-c", code)
