@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,7 @@ def machines(casemate: Casemate, images: None, tmp_path_factory: pytest.TempPath
         _copy(image, store / "sha256" / image.name)
         (store / "names").mkdir(exist_ok=True)
         (store / "names" / name).write_text(f"{about['digest']}\n")
+    (store / "tmp").mkdir()
     root = store / "sha256" / image.name / "rootfs"
     for file in ("/usr/bin/bash", "/lib/x86_64-linux-gnu/libtinfo.so.6"):
         inside = root / ("usr" + file if file.startswith("/lib") else file[1:])
@@ -126,7 +127,77 @@ def test_a_machine_that_hangs_has_a_deadline(machines: Machines, talks: bool) ->
     assert outcome["status"] == "unavailable" or outcome["limit"]["name"] == "wall", outcome
 
 
-KERNELS = {
+# QEMU as the launcher sees it: its monitor does as it is told, its guest is saved and restored, and then does this.
+TEMPLATE = r"""
+[ $monitor ] || exit 1
+answer() {
+  local text= part opened closed
+  while read -r -d '}' part <&$monitor; do
+    text+="$part}" opened=${text//[^\{]/} closed=${text//[^\}]/}
+    [ ${#opened} = ${#closed} ] || continue
+    printf '{"return": {"status": "completed"}}\n' >&$monitor
+    said=$text
+    return
+  done
+  exit 2
+}
+message() { printf "\\x$1\x00\x00\x00\\x$2\x00\x00\x00" >&$port; printf "$3" >&$port; }
+parked() { message 01 08 '\x00\x00\x00\x00\x16\x00\x00\x00'; }
+wait_for_ever() { while :; do read -r -t 300 said <&$monitor; done; }
+if [[ "$*" != *-incoming* ]]; then
+  message 01 08 '\x00\x00\x00\x00\x17\x00\x00\x00'
+  message 11 04 '\x00\x00\x00\x00'
+  printf '{"QMP": {}}\n' >&$monitor
+  while answer; do [[ $said == *quit* ]] && exit 0; done
+fi
+printf '{"QMP": {}}\n' >&$monitor
+while answer; do [[ $said == *'"cont"'* ]] && break; done
+"""
+DONE = r"message 11 04 '\x00\x00\x00\x00'" + "\n"
+RESTORED = {
+    "ends": (DONE + DONE + "exit 0\n", "its guest ended before it waited"),
+    "says garbage": (DONE + DONE + "message 01 08 'garbage!'\nwait_for_ever\n", "its guest said what it may not"),
+    "says garbage when it has parked once": (
+        DONE + DONE + "parked\nmessage 01 03 abc\nmessage 01 08 'garbage!'\nwait_for_ever\n",
+        "its guest said what it may not",
+    ),
+    "cannot be made fresh": (DONE + "message 11 04 '\\x05\\x00\\x00\\x00'\nwait_for_ever\n", "stir the guest's entropy: Input/output error"),
+    "says another thing than that it is fresh": ("message 12 01 x\nwait_for_ever\n", "find the machine as its template was"),
+    "never parks": (DONE + DONE + "wait_for_ever\n", "within 20 s"),
+    "parks once and no more": (DONE + DONE + "parked\nwait_for_ever\n", "within 20 s"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", RESTORED)
+def test_a_restored_machine_that_does_wrong_makes_its_run_cold(machines: Machines, what: str) -> None:
+    """And the cold run, which has no monitor, cannot be."""
+    text, says = RESTORED[what]
+    machines.replace(QEMU, (SHELL + TEMPLATE + text).encode())
+    outcome = machines.outcome("--start", "hot", timeout=120)
+    machines.is_no_fault_of_the_program(outcome)
+    assert outcome["record"]["level"] == "cold" and says in outcome["record"]["cold_reason"], outcome["record"]
+
+
+def test_a_set_that_cannot_be_imported_makes_its_runs_cold(machines: Machines) -> None:
+    about = machines.casemate.call("image", "inspect", "python", "--json").outcome
+    image = machines.store / "sha256" / Path(about["rootfs"]).parent.name
+    disk = image / "rootfs.squashfs"
+    disk.unlink()
+    numpy = image / "rootfs/usr/lib/python3/dist-packages/numpy"
+    shutil.rmtree(numpy)
+    numpy.mkdir()
+    (numpy / "__init__.py").write_text("raise ImportError('libblas is broken')")
+    # By hand: casemate makes none of an image that is not as it was.
+    packing = ["mksquashfs", str(image / "rootfs"), str(disk), "-comp", "lz4", "-all-root", "-no-xattrs", "-no-progress", "-quiet"]
+    subprocess.run(packing, check=True, timeout=300 * SLOW)
+    code = "if 0: import numpy\nprint('ran')"
+    options = ("--store", machines.store, "--start", "hot", "-c", code)
+    outcome = machines.casemate.call(*RUN, *options, timeout=300).outcome
+    assert (outcome["status"], outcome["stdout"]["text"]) == ("ok", "ran\n"), outcome["report"]
+    assert "libblas is broken" in outcome["record"]["cold_reason"], outcome["record"]["cold_reason"]
+
+
+KERNELS: dict[str, Callable[[bytes], bytes]] = {
     "garbage": lambda kernel: os.urandom(4 << 20),
     "empty": lambda kernel: b"",
     "half of one": lambda kernel: kernel[: len(kernel) // 2],

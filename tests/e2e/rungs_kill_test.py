@@ -103,7 +103,7 @@ def test_a_kill_at_a_seeded_instant(casemate: Casemate, seed: int) -> None:
 
 # A machine takes some seconds to boot, a template as long again; then its runs are short. Seconds from the start of
 # casemate on, in which all of that is over on a quiet host.
-MACHINE = {"cold": ([], 5.0), "hot": (["--start", "hot", "--repeat", "4"], 12.0)}
+MACHINE: dict[str, tuple[list[str], float]] = {"cold": ([], 5.0), "hot": (["--start", "hot", "--repeat", "4"], 12.0)}
 MACHINE_ROLES = ["casemate", "warden", "init", "launcher", "qemu"]
 MACHINE_CODE = "import time\nprint('up', flush=True)\ntime.sleep(0.5)\nprint('done')"
 

@@ -142,7 +142,7 @@ def test_an_input_takes_none_of_the_layers_room(casemate: Casemate, tmp_path: Pa
     assert outcome["stdout"]["text"] == f"{12 << 20}\n", outcome
 
 
-LIMITS = {
+LIMITS: dict[str, tuple[str, list[str]]] = {
     "wall": ("import time; time.sleep(300)", ["--wall", "2s"]),
     "cpu_time": ("while True: pass", ["--cpu-time", "1s"]),
     "memory": ("x = b'x' * (1 << 30)", ["--memory", "128MiB"]),

@@ -323,4 +323,5 @@ class ArtifactPipe(Observer):
         reader.join()
 
     def verdict(self, run: Run) -> str | None:
-        return f"the supervisor was held for {run.seconds:.1f} s" if run.seconds > 8 * SLOW else None
+        seconds = run.answer_seconds
+        return f"the supervisor was held for {seconds:.1f} s" if seconds > 8 * SLOW else None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from guest_file import MAKING, SLOW
+from guest_file import SLOW
 from observers.base import Observer, box_processes, links_of, status_of
 
 if TYPE_CHECKING:
@@ -163,16 +163,11 @@ class LongRun(Observer):
         return f"it ran for {ms} ms, granted 500" if ms > 2000 else None
 
 
-_PARTS = ("checkout", "execution", "artifact", "teardown")
-
-
 class LateAnswer(Observer):
     """The time until the answer, of a program that ends at once."""
 
     def verdict(self, run: Run) -> str | None:
-        seconds = run.seconds
-        if MAKING:  # from the moment on that it had its box
-            seconds = sum(run.outcome.get("timing", {}).get(f"{part}_ms", 1e9) for part in _PARTS) / 1000
+        seconds = run.answer_seconds
         return f"the answer took {seconds:.1f} s" if seconds > 2.2 * SLOW else None
 
 

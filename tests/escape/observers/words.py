@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from guest_file import ISOLATION
 from observers.base import Observer
 from outer_box import DECOY, HOST_NAME
 
@@ -67,7 +68,8 @@ class WardenPathInOutput(KnownWordInOutput):
 class StorePathInOutput(KnownWordInOutput):
     """Where the host keeps its images."""
 
-    words = ("/rootfs / ", "lowerdir=/")
+    # What a machine's own kernel has mounted is at names of that kernel's.
+    words = ("/rootfs", "/var/lib/casemate") if ISOLATION == "microvm" else ("/rootfs / ", "lowerdir=/")
 
 
 class GroupNameInOutput(KnownWordInOutput):
