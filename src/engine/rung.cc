@@ -68,8 +68,8 @@ std::string weakness(Strength strength, const Rungs& rungs) {
   const std::string name = std::string("'") + name_of(strength) + "'";
   if (strength == Strength::kMicrovm && rungs.emulated)
     return name +
-           " is emulated in software on this host, which is no boundary: hardware virtualization "
-           "(/dev/kvm) is missing, and this version has no driver for it";
+           " is emulated in software by this version, which is no boundary: it has no driver for hardware "
+           "virtualization (/dev/kvm)";
   return name + " is weaker";
 }
 
