@@ -30,7 +30,7 @@ namespace {
 using namespace bench;
 
 constexpr const char* kWardenName = "casemate-warden";
-constexpr milliseconds kQuickTime{36'000};
+constexpr milliseconds kQuickTime{30'000};
 constexpr int kExitWrong = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitUnavailable = 4;
