@@ -195,7 +195,6 @@ class Pool {
   // pool_plan.cc
   void expire_nests(Instant now);
   void expire_slots(Instant now);
-  milliseconds create_max(const Slot& slot) const;
   void shed(Instant now);
   void replace_stand_ins(Instant now);
   bool fill(Instant now, std::vector<Action>& actions);

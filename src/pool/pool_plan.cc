@@ -75,19 +75,14 @@ void Pool::expire_nests(Instant now) {
   }
 }
 
-milliseconds Pool::create_max(const Slot& slot) const {
-  const bool forked = classes_.at(slot.of).spec.origin == Origin::kZygote;
-  return forked ? config_.slot_create_max : config_.slot_prepare_max;
-}
-
 void Pool::expire_slots(Instant now) {
   for (auto& [id, slot] : slots_) {
     if (slot.state == SlotState::kProving && now - slot.since >= config_.teardown_max) {
       quarantine(slot, "its destruction took longer than " + format_duration(config_.teardown_max), now);
     } else if (slot.condemned) {
       continue;
-    } else if (slot.state == SlotState::kCreating && now - slot.since >= create_max(slot)) {
-      slot_lost(slot, "it was not ready within " + format_duration(create_max(slot)), now);
+    } else if (slot.state == SlotState::kCreating && now - slot.since >= slot.create_max) {
+      slot_lost(slot, "it was not ready within " + format_duration(slot.create_max), now);
     } else if (slot.parked() && now - *slot.record.birth.ready_at >= config_.slot_age_max) {
       condemn(slot, "parked for longer than " + format_duration(config_.slot_age_max));
     }
@@ -264,6 +259,7 @@ void Pool::make_slot(const Want& want, Nest& nest, Instant now, std::vector<Acti
   // What is not measured any more is believed less and less, until a hot one is made again.
   if (slot.stands_in()) *entry.hot_took -= *entry.hot_took / kForgetShare;
   slot.since = now;
+  slot.create_max = entry.spec.origin == Origin::kZygote ? config_.slot_create_max : config_.slot_prepare_max;
   slot.record.slot = slot.id;
   slot.record.nest = nest.id;
   slot.record.class_key = entry.spec.key;
@@ -381,7 +377,7 @@ std::optional<Instant> Pool::next_deadline(Instant now) const {
   for (const auto& [id, slot] : slots_) {
     if (slot.state == SlotState::kProving) at(slot.since + config_.teardown_max);
     if (slot.condemned) continue;
-    if (slot.state == SlotState::kCreating) at(slot.since + create_max(slot));
+    if (slot.state == SlotState::kCreating) at(slot.since + slot.create_max);
     if (slot.parked()) at(*slot.record.birth.ready_at + config_.slot_age_max);
     if (!slot.parked() || !slot.stands_in()) continue;
     const ClassEntry& entry = classes_.at(slot.of);
