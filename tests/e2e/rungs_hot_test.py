@@ -91,7 +91,10 @@ CHANNEL = {
         "import os; print('on', flush=True)\n"
         "os.write(3, (10).to_bytes(4, 'little') + (21).to_bytes(4, 'little') + b'\\x2e\\0\\x04\\0\\0\\0' + bytes(4)); os._exit(9)"
     ),
-    "parks again": "import os; print('on', flush=True)\nfor _ in range(40): os.write(3, bytes(4) + b'\\x16\\0\\0\\0')\nos._exit(0)",
+    "parks again": (
+        "import os; print('on', flush=True)\ntry:\n    for _ in range(40): os.write(3, bytes(4) + b'\\x16\\0\\0\\0')\n"
+        "except OSError: pass  # the engine has closed it by then, or not yet\nos._exit(0)"
+    ),
     "is made again": "import os; print('on', flush=True)\nos.write(3, bytes(4) + b'\\x17\\0\\0\\0'); os._exit(0)",
 }
 
