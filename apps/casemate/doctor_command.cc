@@ -125,6 +125,7 @@ class Doctor {
   // Makes a slot and runs in it.
   Result<outcome::Outcome> run_hot(const char* program);
   Finding slots();
+  std::optional<std::string> kernel_of(engine::Isolation isolation, Finding& finding);
   Finding gvisor();
   Finding microvm();
   std::optional<engine::Engine> engine_;
@@ -174,6 +175,20 @@ Finding Doctor::slots() {
   return finding;
 }
 
+// What the kernel of such a box calls itself; nothing: why there was none is the finding's detail.
+std::optional<std::string> Doctor::kernel_of(engine::Isolation isolation, Finding& finding) {
+  const auto outcome = run("import os; print(6 * 7, os.uname().release)", isolation);
+  if (!outcome) {
+    finding.detail = outcome.error().message;
+    return std::nullopt;
+  }
+  const std::string& text = outcome->stdout_text.text;
+  if (outcome->ending.status == outcome::Status::kOk && text.starts_with("42 "))
+    return text.substr(3, text.size() - 4);
+  finding.detail = outcome->report;
+  return std::nullopt;
+}
+
 Finding Doctor::gvisor() {
   Finding finding{"rung gvisor", false, "",
                   "install Debian's package runsc; or use --trust trusted for code that "
@@ -184,18 +199,11 @@ Finding Doctor::gvisor() {
     finding.detail = parts ? parts->rungs.no_gvisor : parts.error().message;
     return finding;
   }
-  const auto outcome = run("import os; print(6 * 7, os.uname().release)", engine::Isolation::kGvisor);
   finding.fix = "read the line; `runsc --version` may say more";
-  if (!outcome) {
-    finding.detail = outcome.error().message;
-  } else if (outcome->ending.status != outcome::Status::kOk ||
-             !outcome->stdout_text.text.starts_with("42 ")) {
-    finding.detail = outcome->report;
-  } else {
+  if (const auto kernel = kernel_of(engine::Isolation::kGvisor, finding)) {
     finding.kept = true;
-    finding.detail = "a box ran on a kernel of its own that calls itself " +
-                     outcome->stdout_text.text.substr(3, outcome->stdout_text.text.size() - 4) +
-                     " (runsc, platform ptrace)";
+    finding.detail =
+        "a box ran on a kernel of its own that calls itself " + *kernel + " (runsc, platform ptrace)";
   }
   return finding;
 }
@@ -214,18 +222,10 @@ Finding Doctor::microvm() {
     finding.fix = "casemate image build microvm, or run something with --isolation microvm";
     return finding;
   }
-  const auto outcome = run("import os; print(6 * 7, os.uname().release)", engine::Isolation::kMicrovm);
   finding.fix = "read the line";
-  if (!outcome) {
-    finding.detail = outcome.error().message;
-  } else if (outcome->ending.status != outcome::Status::kOk ||
-             !outcome->stdout_text.text.starts_with("42 ")) {
-    finding.detail = outcome->report;
-  } else {
-    const std::string& text = outcome->stdout_text.text;
-    finding.kept = outcome->accelerator == "kvm";
-    finding.detail = "a box ran on Linux " + text.substr(3, text.size() - 4) +
-                     " on a machine of its own (QEMU, " + outcome->accelerator + ")";
+  if (const auto kernel = kernel_of(engine::Isolation::kMicrovm, finding)) {
+    finding.kept = !parts->rungs.emulated;
+    finding.detail = "a box ran on Linux " + *kernel + " on a machine of its own (QEMU)";
     if (!finding.kept)
       finding.detail += ", which is emulated and no boundary: it counts as the jail around it";
     finding.fix = "hardware virtualization (/dev/kvm), for which this version has no driver";

@@ -83,18 +83,5 @@ TEST(Archive, EachEntryBeginsAtAWordWhateverTheSizesAre) {
   EXPECT_EQ(entries.back().name, "TRAILER!!!");
 }
 
-TEST(Archive, IsWhatCpioReads) {
-  if (std::system("command -v cpio >/dev/null 2>&1") != 0) GTEST_SKIP() << "cpio is not installed";
-  Archive archive;
-  archive.add_directory("modules");
-  archive.add_file("modules/a.ko", 0644, "abc");
-  archive.add_file("init", 0755, std::string(1001, 'i'));
-  const sys::TestDir dir;
-  sys::write_text(dir / "archive", archive.finish());
-  const std::string command = "cpio --quiet -t <" + (dir / "archive") + " >" + (dir / "list") + " 2>&1";
-  ASSERT_EQ(std::system(command.c_str()), 0) << sys::read_text(dir / "list");
-  EXPECT_EQ(sys::read_text(dir / "list"), "modules\nmodules/a.ko\ninit\n");
-}
-
 }  // namespace
 }  // namespace casemate::guest

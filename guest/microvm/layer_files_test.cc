@@ -213,8 +213,7 @@ TEST_F(LayerFiles, OneThatDoesNotFitOnTheDiskIsLeftOut) {
   int status = 0;
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);
   ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == kNoMount)
-    GTEST_SKIP() << "nobody may mount here: CAP_SYS_ADMIN or a user namespace";
+  if (WEXITSTATUS(status) == kNoMount) GTEST_SKIP() << "needs CAP_SYS_ADMIN or a user namespace, to mount";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 

@@ -157,7 +157,7 @@ TEST_F(SquashfsTest, SaysWhatIsMissing) {
 }
 
 TEST_F(SquashfsTest, SaysWhoCanMakeItInAStoreOfSomebodyElse) {
-  if (::geteuid() != 0) GTEST_SKIP() << "becoming another user needs root";
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to become another user";
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

@@ -57,8 +57,7 @@ struct Slot {
   Level wanted = Level::kHot;  // what it was made for, and counts as; record.level is what it became
   Level asked = Level::kHot;   // what the engine was asked for: where there is no time, warm in place of hot
   SlotState state = SlotState::kCreating;
-  Instant since{};  // when it got into its state
-  milliseconds create_max{};
+  Instant since{};         // when it got into its state
   bool condemned = false;  // to be destroyed as soon as the teardown debt allows; record.death.why says why
   SlotRecord record;
 

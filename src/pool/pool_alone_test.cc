@@ -49,10 +49,10 @@ TEST_F(PoolTest, AnAloneSlotThatSaysThatItIsAtItIsGivenItsTimeAnew) {
   (void)plan();
   ASSERT_TRUE(pool().nest_ready({1}, now_));
   EXPECT_EQ(plan(), "make 1 of 1 hot");
-  now_ += some_config().slot_prepare_max * 3;  // nobody has looked
+  now_ += some_config().slot_create_max * 3;  // nobody has looked
   ASSERT_TRUE(pool().slot_alive({1}, now_));
   EXPECT_EQ(plan(), "");
-  now_ += some_config().slot_prepare_max;
+  now_ += some_config().slot_create_max;
   EXPECT_EQ(plan(), "destroy 1");
   EXPECT_FALSE(pool().slot_alive({1}, now_));
 }

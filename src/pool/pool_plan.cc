@@ -81,8 +81,8 @@ void Pool::expire_slots(Instant now) {
       quarantine(slot, "its destruction took longer than " + format_duration(config_.teardown_max), now);
     } else if (slot.condemned) {
       continue;
-    } else if (slot.state == SlotState::kCreating && now - slot.since >= slot.create_max) {
-      slot_lost(slot, "it was not ready within " + format_duration(slot.create_max), now);
+    } else if (slot.state == SlotState::kCreating && now - slot.since >= config_.slot_create_max) {
+      slot_lost(slot, "it was not ready within " + format_duration(config_.slot_create_max), now);
     } else if (slot.parked() && now - *slot.record.birth.ready_at >= config_.slot_age_max) {
       condemn(slot, "parked for longer than " + format_duration(config_.slot_age_max));
     }
@@ -259,7 +259,6 @@ void Pool::make_slot(const Want& want, Nest& nest, Instant now, std::vector<Acti
   // What is not measured any more is believed less and less, until a hot one is made again.
   if (slot.stands_in()) *entry.hot_took -= *entry.hot_took / kForgetShare;
   slot.since = now;
-  slot.create_max = entry.spec.origin == Origin::kZygote ? config_.slot_create_max : config_.slot_prepare_max;
   slot.record.slot = slot.id;
   slot.record.nest = nest.id;
   slot.record.class_key = entry.spec.key;
@@ -377,7 +376,7 @@ std::optional<Instant> Pool::next_deadline(Instant now) const {
   for (const auto& [id, slot] : slots_) {
     if (slot.state == SlotState::kProving) at(slot.since + config_.teardown_max);
     if (slot.condemned) continue;
-    if (slot.state == SlotState::kCreating) at(slot.since + slot.create_max);
+    if (slot.state == SlotState::kCreating) at(slot.since + config_.slot_create_max);
     if (slot.parked()) at(*slot.record.birth.ready_at + config_.slot_age_max);
     if (!slot.parked() || !slot.stands_in()) continue;
     const ClassEntry& entry = classes_.at(slot.of);
