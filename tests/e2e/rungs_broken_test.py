@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from conftest import SLOW, Casemate
 from rungs import needs
+from stores import copied_image, store_of
 
 pytestmark = needs("microvm")
 QEMU = "usr/bin/qemu-system-x86_64"
@@ -45,7 +46,7 @@ class Machines:
     root: Path  # of the machine
 
     def replace(self, name: str, content: bytes) -> None:
-        """A file of the machine's root. Never written in place: it may be the usual store's own."""
+        """A file of the machine's root. Never written in place: other tests have it too."""
         path = self.root / name
         path.unlink()
         path.write_bytes(content)
@@ -63,31 +64,22 @@ class Machines:
         assert not {"exit_code", "signal", "exception", "limit"} & outcome.keys(), outcome
 
 
-def _copy(root: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if subprocess.run(["cp", "-al", root, target], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-        shutil.rmtree(target, ignore_errors=True)
-        subprocess.run(["cp", "-a", root, target], check=True)
-
-
 @pytest.fixture(scope="session")
-def images(casemate: Casemate) -> None:
-    """The usual store has both images, and the disk of a machine."""
+def images(casemate: Casemate, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """Copies of both images with the disk of a machine, made once."""
     assert casemate.call(*RUN, "-c", "1", timeout=400).exit_code == 0
+    folder = tmp_path_factory.mktemp("images")
+    yield {name: copied_image(casemate, name, folder) for name in ("python", "microvm")}
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
-def machines(casemate: Casemate, images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+def machines(
+    casemate: Casemate, images: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machines]:
     folder = tmp_path_factory.mktemp("machines")
     store = folder / "store"
-    for name in ("python", "microvm"):
-        about = casemate.call("image", "inspect", name, "--json").outcome
-        image = Path(about["rootfs"]).parent
-        _copy(image, store / "sha256" / image.name)
-        (store / "names").mkdir(exist_ok=True)
-        (store / "names" / name).write_text(f"{about['digest']}\n")
-    (store / "tmp").mkdir()
-    root = store / "sha256" / image.name / "rootfs"
+    root = store_of(store, images)["microvm"]
     for file in ("/usr/bin/bash", "/lib/x86_64-linux-gnu/libtinfo.so.6"):
         inside = root / ("usr" + file if file.startswith("/lib") else file[1:])
         inside.parent.mkdir(parents=True, exist_ok=True)

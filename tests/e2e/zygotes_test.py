@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from conftest import SLOW, Casemate, Ended
+from stores import copied_image, store_of
 
 TRUSTED = ("run", "--trust", "trusted", "--json", "--record")
 # What a program needs numpy for: the zygote is one that has loaded it.
@@ -45,23 +45,15 @@ class Spoiled:
 
 @pytest.fixture(scope="session")
 def spoiled(casemate: Casemate, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spoiled]:
-    """Made once: hard links to the files of the default image, where that is allowed, else a copy."""
+    """A copy of the default image whose numpy a test writes, made once."""
     assert casemate.call("run", "--trust", "trusted", "-c", "pass", timeout=300).exit_code == 0
-    about = casemate.call("image", "inspect", "python", "--json").outcome
-    root = Path(about["rootfs"])
-    store = tmp_path_factory.mktemp("spoiled") / "store"
-    image = store / "sha256" / root.parent.name
-    image.mkdir(parents=True)
-    (store / "names").mkdir()
-    (store / "names/python").write_text(f"{about['digest']}\n")
-    if subprocess.run(["cp", "-al", root, image / "rootfs"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-        shutil.rmtree(image / "rootfs", ignore_errors=True)
-        subprocess.run(["cp", "-a", root, image / "rootfs"], check=True)
+    folder = tmp_path_factory.mktemp("spoiled")
+    root = store_of(folder / "store", {"python": copied_image(casemate, "python", folder)})["python"]
     # A box's user is nobody that pytest's own folders let in; the image is opened from above.
-    numpy = image / "rootfs/usr/lib/python3/dist-packages/numpy"
+    numpy = root / "usr/lib/python3/dist-packages/numpy"
     shutil.rmtree(numpy)
-    yield Spoiled(casemate, store, numpy)
-    shutil.rmtree(store)
+    yield Spoiled(casemate, folder / "store", numpy)
+    shutil.rmtree(folder)
 
 
 def cold_reason(outcome: dict[str, Any]) -> str:
