@@ -17,6 +17,11 @@ inline constexpr Bytes kControlBytesMax = mib(16);
 // Fields in one frame: enough for a report of 64 frames with 4 fields each, and its hints.
 inline constexpr std::size_t kFieldsMax = 4096;
 
+// A capability's name, as "mail.send".
+inline constexpr std::size_t kCapabilityNameMax = 255;
+// Values in one result that are more than JSON says, each as a kind and a place.
+inline constexpr std::size_t kTypedPlacesMax = 256;
+
 inline constexpr std::size_t kArgumentsMax = 1024;
 inline constexpr std::size_t kEnvironmentMax = 256;
 inline constexpr std::size_t kInputFilesMax = 1024;

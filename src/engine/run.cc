@@ -131,6 +131,14 @@ Result<void> Engine::await_slots(const Request& request, const Image& image, std
   return wait_for_slots(request, image, count, /*warm_too=*/true, deadline);
 }
 
+Result<void> Engine::await_quiet(Deadline deadline) {
+  if (!slots_) return {};
+  const auto quiet = [&] { return slots_->pool().preparing() == 0; };
+  TRY(slots_->pump(quiet, deadline));
+  if (!quiet()) return fail(ErrorCode::kDeadline, "slots are still being made");
+  return {};
+}
+
 Result<void> Engine::wait_for_slots(const Request& request, const Image& image, std::size_t count,
                                     bool warm_too, Deadline deadline) {
   if (!slots_) return fail(ErrorCode::kInternal, "slots are not in use");

@@ -63,6 +63,9 @@ class Engine {
   Result<void> prepare(const Request& request, const Image& image, std::size_t hot, Deadline deadline);
   // Waits until there are so many slots for such a request, hot or not. Errors: as prepare().
   Result<void> await_slots(const Request& request, const Image& image, std::size_t count, Deadline deadline);
+  // Waits until no slot and no zygote is being made, as far as the pool wants any now: nobody need look after
+  // them then. Errors: deadline, unavailable.
+  Result<void> await_quiet(Deadline deadline);
   // Begins what the pool wants done after a run (the end of its slot, the making of others), waits for the
   // proof of the run's teardown and writes it, with the record of the box, into the outcome. To be called
   // after each run in a slot.

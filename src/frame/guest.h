@@ -24,6 +24,11 @@ enum class GuestType : std::uint16_t {
   // casemate-microvm to a runner that has said kMade, in a machine that was restored since: go on.
   kRestored = 7,
 
+  // Answers to calls. kReply: kNumber (of the call), kStatus, kTyped*, kBytes (JSON: the value, or an error),
+  // kMore when kReplyData with the same number follow, each with kBytes and, but for the last, kMore.
+  kReply = 10,
+  kReplyData = 11,
+
   // Runner to engine.
   kOrder = 16,      // kStream, kNumber: from this total on, the bytes of that stream come next
   kResult = 17,     // kMediaType, kText pairs: the value of the program's last expression
@@ -40,6 +45,18 @@ enum class GuestType : std::uint16_t {
   kParked = 22,
   // Such a runner to casemate-microvm: what machines are to have in common is made.
   kMade = 23,
+
+  // A call of a capability: kNumber (chosen by the guest, growing), kName, kBytes (JSON of the arguments, an
+  // object), kMore when kCallData follow as with kReplyData: without another call between them.
+  kCall = 32,
+  kCallData = 33,
+};
+
+// What kStatus of a kReply says.
+enum class ReplyStatus : std::uint8_t {
+  kValue = 0,
+  kError = 1,   // JSON object: capability, code, message, effect, data
+  kDenied = 2,  // JSON object: capability, message, rule, reason
 };
 
 inline constexpr int kParkRounds = 16;
@@ -81,6 +98,10 @@ enum class Tag : std::uint16_t {
   kDiskUsed = 51,  // bytes of the layer
   kDiskFree = 52,
   kInodesFree = 53,
+
+  kMore = 64,    // empty
+  kStatus = 65,  // one byte
+  kTyped = 66,   // "decimal /rows/*/amount": what a value is beyond what JSON says, and where
 };
 
 }  // namespace casemate::frame

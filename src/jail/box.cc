@@ -26,8 +26,9 @@ using frame::wall_bit;
 
 // CPU time is read at most this often and at least when it could first have been used up.
 constexpr milliseconds kCpuCheckFloor{10};
-// From the request to a parked box.
+// From the request to a parked box; of a machine, whose kernel and guest may be emulated.
 constexpr milliseconds kMakeTime{20'000};
+constexpr milliseconds kMachineMakeTime{60'000};
 constexpr int kWaitByPidfd = 3;  // P_PIDFD, linux/wait.h
 
 std::uint64_t micros_between(Instant from, Instant to) {
@@ -128,8 +129,12 @@ void Box::watch(std::vector<pollfd>& items) const {
 
 std::optional<Instant> Box::next_deadline() const {
   if (dead_ || cause_) return std::nullopt;  // a killed box ends by itself: its pidfd tells
-  if (!running_) return guest_parked_ ? std::nullopt : std::optional(made_at_ + kMakeTime);
+  if (!running_) return guest_parked_ ? std::nullopt : std::optional(made_at_ + make_time());
   return std::min(wall_end(), next_cpu_check_);
+}
+
+milliseconds Box::make_time() const {
+  return spec_.rung == frame::Rung::kMicrovm ? kMachineMakeTime : kMakeTime;
 }
 
 bool Box::wall_clock_on() const { return !kTestBuild || (spec_.walls_off & wall_bit(Wall::kWallClock)) == 0; }
@@ -261,7 +266,7 @@ void Box::on_init_ended(Instant at) {
 void Box::check_limits(Instant at) {
   if (dead_ || cause_ || ended_.has_status != 0) return;
   if (!running_) {
-    if (!guest_parked_ && at >= made_at_ + kMakeTime) fail_making(Stage::kFork, ETIMEDOUT);
+    if (!guest_parked_ && at >= made_at_ + make_time()) fail_making(Stage::kFork, ETIMEDOUT);
     return;
   }
   if (at >= wall_end()) return end(EndCause::kWall);

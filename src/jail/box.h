@@ -107,6 +107,7 @@ class Box {
   void fill_usage(Instant at);
   std::uint64_t cpu_us() const;
   bool wall_clock_on() const;
+  milliseconds make_time() const;
   Instant wall_end() const;
 
   const Host& host_;

@@ -42,6 +42,7 @@ Result<void> check_config(const PoolConfig& config) {
   TRY(positive("nest_start_max", config.nest_start_max));
   TRY(positive("template_start_max", config.template_start_max));
   TRY(positive("slot_create_max", config.slot_create_max));
+  TRY(positive("restored_create_max", config.restored_create_max));
   TRY(positive("teardown_max", config.teardown_max));
   TRY(positive("backoff_min", config.backoff_min));
   TRY(positive("backoff_max", config.backoff_max));

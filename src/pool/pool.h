@@ -160,6 +160,8 @@ class Pool {
   std::size_t lines_known() const { return lines_.size(); }
   Bytes memory_used() const;
   std::size_t teardown_debt() const { return debt_; }
+  // Nests that start and slots that are being made.
+  std::size_t preparing() const;
 
  private:
   struct Want;  // a class that lacks slots
@@ -194,6 +196,7 @@ class Pool {
 
   // pool_plan.cc
   void expire_nests(Instant now);
+  milliseconds create_max(const Slot& slot) const;
   void expire_slots(Instant now);
   void shed(Instant now);
   void replace_stand_ins(Instant now);
@@ -212,7 +215,6 @@ class Pool {
   bool could_fit(const ClassEntry& entry, Instant now) const;
   Bytes committed() const;
   Bytes nest_cost(const ClassEntry& entry) const;
-  std::size_t preparing() const;
   // The one nest of a line that is starting or ready.
   const Nest* serving_nest(const LineId& line) const;
   bool line_recent(const LineId& line, Instant now) const;

@@ -62,6 +62,11 @@ std::vector<Action> Pool::plan(Instant now) {
 
 // ---- Time outs
 
+milliseconds Pool::create_max(const Slot& slot) const {
+  return classes_.at(slot.of).spec.origin == Origin::kTemplate ? config_.restored_create_max
+                                                               : config_.slot_create_max;
+}
+
 void Pool::expire_nests(Instant now) {
   for (auto& [id, nest] : nests_) {
     if (nest.state == NestState::kStarting && now - nest.started_at >= nest.start_max) {
@@ -81,8 +86,8 @@ void Pool::expire_slots(Instant now) {
       quarantine(slot, "its destruction took longer than " + format_duration(config_.teardown_max), now);
     } else if (slot.condemned) {
       continue;
-    } else if (slot.state == SlotState::kCreating && now - slot.since >= config_.slot_create_max) {
-      slot_lost(slot, "it was not ready within " + format_duration(config_.slot_create_max), now);
+    } else if (slot.state == SlotState::kCreating && now - slot.since >= create_max(slot)) {
+      slot_lost(slot, "it was not ready within " + format_duration(create_max(slot)), now);
     } else if (slot.parked() && now - *slot.record.birth.ready_at >= config_.slot_age_max) {
       condemn(slot, "parked for longer than " + format_duration(config_.slot_age_max));
     }
@@ -376,7 +381,7 @@ std::optional<Instant> Pool::next_deadline(Instant now) const {
   for (const auto& [id, slot] : slots_) {
     if (slot.state == SlotState::kProving) at(slot.since + config_.teardown_max);
     if (slot.condemned) continue;
-    if (slot.state == SlotState::kCreating) at(slot.since + config_.slot_create_max);
+    if (slot.state == SlotState::kCreating) at(slot.since + create_max(slot));
     if (slot.parked()) at(*slot.record.birth.ready_at + config_.slot_age_max);
     if (!slot.parked() || !slot.stands_in()) continue;
     const ClassEntry& entry = classes_.at(slot.of);

@@ -193,10 +193,12 @@ Host this_host(const std::string& rootfs) {
   return {names.release, box::this_machine().cpus, compare_interpreters(rootfs)};
 }
 
-// A measure takes up to ten seconds of --quick, and more where others keep the machine busy.
-Result<void> measure_all(const Chosen& chosen, const Place& place) {
+// A measure takes up to ten seconds of --quick, and more where others keep the machine busy. One that fails is
+// named as not measured, and the others go on: they took long, and are right. The first failure, if any.
+std::optional<Error> measure_all(const Chosen& chosen, const Place& place) {
   const bool tell = ::isatty(STDERR_FILENO) == 1;
   const Instant begun = now();
+  std::optional<Error> failure;
   for (const Measure& measure : chosen.measures) {
     if (place.quick && !measure.quick && !chosen.named) {
       place.report->skipped.push_back({measure.name, "", "not part of --quick: name it with --measures"});
@@ -211,10 +213,12 @@ Result<void> measure_all(const Chosen& chosen, const Place& place) {
       continue;
     }
     if (tell) std::fprintf(stderr, "casemate bench: measuring %s\n", measure.name);
-    if (auto done = measure.take(place, measure.name, measure.rung); !done)
-      return fail_with_context(done.error(), measure.name);
+    if (auto done = measure.take(place, measure.name, measure.rung); !done) {
+      place.report->skipped.push_back({measure.name, "", done.error().message});
+      if (!failure) failure = fail_with_context(done.error(), measure.name).value();
+    }
   }
-  return {};
+  return failure;
 }
 
 int failed(const Error& error) {
@@ -266,8 +270,9 @@ Result<int> measure_and_tell(const Chosen& chosen, const Options& options) {
   place.quick = options.quick;
   place.samples = chosen.samples;
   place.report = &report;
-  TRY(measure_all(chosen, place));
-  return finish(report, chosen, options, place);
+  const std::optional<Error> failure = measure_all(chosen, place);
+  const int code = finish(report, chosen, options, place);
+  return failure ? failed(*failure) : code;
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ class HotSlots {
   Result<void> ready(const engine::Request& request, std::size_t hot, Deadline deadline);
   // The same of slots that may be warm: what is made when there is no time for hot ones.
   Result<void> any_ready(const engine::Request& request, std::size_t count, Deadline deadline);
+  // Waits until nothing is being made.
+  Result<void> quiet(Deadline deadline) { return engine_.await_quiet(deadline); }
 
   struct Ran {
     double ms = 0;      // from the request to the result

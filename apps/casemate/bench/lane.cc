@@ -54,6 +54,8 @@ Result<Answer> window_of_ours(HotSlots& slots, const engine::Request& request, m
     ++answer.runs;
   }
   TRY(slots.any_ready(request, kHot, Deadline::in(kPrepareTime)));
+  // What is half made would wait for this process while a peer has its turn, and be given up as late.
+  TRY(slots.quiet(Deadline::in(kPrepareTime)));
   answer.seconds = seconds_since(begun);
   answer.faults = static_cast<double>(TRY(faults_of_tree(::getpid())) - faults);
   return answer;

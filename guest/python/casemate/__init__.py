@@ -3,17 +3,20 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from casemate._artifacts import artifact as artifact
+    from casemate._errors import ToolDenied as ToolDenied
+    from casemate._errors import ToolError as ToolError
+    from casemate._tools import tools as tools
 
-__all__ = ["artifact"]
+_WHERE = {"artifact": "_artifacts", "tools": "_tools", "ToolDenied": "_tools", "ToolError": "_tools"}
+__all__ = ["ToolDenied", "ToolError", "artifact", "tools"]
 
 
 def __getattr__(name: str) -> object:
-    # Loaded on first use: every run imports this package, few declare an artifact.
-    if name == "artifact":
-        from casemate._artifacts import artifact
-
-        globals()[name] = artifact
-        return artifact
+    # Loaded on first use: every run imports this package, few programs use what it has.
+    if name in _WHERE:
+        found = getattr(__import__("casemate." + _WHERE[name], fromlist=[name]), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -24,6 +24,8 @@ START = 4
 AGAIN = 5
 COLLECT = 6  # to casemate-microvm
 RESTORED = 7  # from it
+REPLY = 10  # to a call
+REPLY_DATA = 11
 ORDER = 16
 RESULT = 17
 ARTIFACT = 18
@@ -32,6 +34,8 @@ DONE = 20
 ENDED = 21  # of casemate-init
 PARKED = 22  # of a slot that is alone in its kernel
 MADE = 23  # to casemate-microvm: a machine may be made a template of
+CALL = 32  # of a capability
+CALL_DATA = 33
 PARK_ROUNDS = 16
 
 # Tag.
@@ -67,6 +71,14 @@ TAG_PIDS_PEAK = 50
 TAG_DISK_USED = 51
 TAG_DISK_FREE = 52
 TAG_INODES_FREE = 53
+TAG_MORE = 64
+TAG_STATUS = 65
+TAG_TYPED = 66
+
+# What TAG_STATUS of a REPLY says: a value, or the JSON of an error or of a denial.
+REPLY_VALUE = 0
+REPLY_ERROR = 1
+REPLY_DENIED = 2
 
 # The bounds of src/base/limits.h that this side keeps.
 FRAME_PAYLOAD_MAX = 1 << 20
@@ -155,6 +167,16 @@ class Channel:
         self._orders_left = ORDERS_MAX
         # Reentrant, because a signal handler of the program may print while a send is under way.
         self._lock = RLock()
+
+    @property
+    def lock(self) -> "RLock":
+        """Held while a frame is sent; by who sends several that belong together, until the last."""
+        return self._lock
+
+    @property
+    def descriptor(self) -> int:
+        """The socket; -1 when it is gone."""
+        return self._descriptor
 
     def owned(self) -> bool:
         """True in the process that runs the program, False in any child that it forked."""

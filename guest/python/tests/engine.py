@@ -282,12 +282,14 @@ class Engine:
         name: Optional[bytes] = None,
         raw: Optional[bytes] = None,
         kill_when: Optional[bytes] = None,
+        answer: Optional[Callable[[list[tuple[int, list[tuple[int, bytes]]]]], bytes]] = None,
         timeout: float = 60,
         make_run_directory: bool = True,
         flags: tuple[str, ...] = (),
         extra_path: Optional[str] = None,
     ) -> Ended:
-        """Runs to the end, or kills when stdout holds `kill_when`. `raw` replaces the request."""
+        """Runs to the end, or kills when stdout holds `kill_when`. `raw` replaces the request. `answer` is given
+        the frames that came since it was asked last, and says what is sent back."""
         root = self.new_root(make_run_directory)
         data = source.encode() if isinstance(source, str) else source
         message = (
@@ -299,7 +301,7 @@ class Engine:
         begin = time.monotonic()
         process = self._start(root, theirs.fileno(), flags, extra_path)
         theirs.close()
-        outputs = _pump(process, ours, message, kill_when, begin + timeout)
+        outputs = _pump(process, ours, message, kill_when, begin + timeout, answer)
         status = process.wait()
         ours.close()
         frames = _parse(outputs["control"])
@@ -324,7 +326,9 @@ def _pump(
     message: bytes,
     kill_when: Optional[bytes],
     deadline: float,
+    answer: Optional[Callable[[list[tuple[int, list[tuple[int, bytes]]]]], bytes]] = None,
 ) -> dict[str, bytes]:
+    told = 0  # how much of what came was shown to `answer`
     assert process.stdout is not None and process.stderr is not None
     held = {"stdout": bytearray(), "stderr": bytearray(), "control": bytearray()}
     ours.setblocking(False)
@@ -349,6 +353,12 @@ def _pump(
                     except ConnectionResetError:
                         data = b""
                     held[key.data] += data
+                    if key.data == "control" and answer is not None:
+                        frames = _parse(bytes(held["control"][told:]))
+                        told += sum(8 + sum(8 + len(data) for _, data in fields) for _, fields in frames)
+                        message += answer(frames)
+                        if message:
+                            selector.modify(ours, selectors.EVENT_READ | selectors.EVENT_WRITE, "control")
                     if key.data == "control" and held["control"][-24:-16] == DONE_HEAD:
                         ours.shutdown(socket.SHUT_WR)  # The slot waits for this.
                     if not data:

@@ -1,0 +1,239 @@
+"""Calls of capabilities: the guest's side of src/bridge, over the run's own control socket.
+
+A call is one CALL frame and, when its arguments are long, CALL_DATA frames after it; its answer is REPLY
+and REPLY_DATA. Any number may be under way: whichever thread waits reads for all, so a program without
+threads has none for this. Who may call what is decided on the other side, by whom the socket belongs to;
+nothing here is a secret, and nothing here is trusted.
+"""
+
+import os
+from _functools import partial  # type: ignore[attr-defined, unused-ignore]
+from _thread import allocate_lock
+
+from casemate import _wire
+from casemate._errors import ToolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional
+
+_PIECE = _wire.FRAME_PAYLOAD_MAX // 2
+_READ_SIZE = 1 << 18
+_MORE = _wire.field(_wire.TAG_MORE, b"")
+
+
+class Pending:
+    """A call that is under way. `then` is called with it by the thread that read the answer."""
+
+    def __init__(self, then: "Optional[Callable[[Pending], None]]" = None) -> None:
+        self.status = -1  # _wire.REPLY_*; -1: no answer yet
+        self.pieces: "list[bytes]" = []
+        self.typed: "list[str]" = []  # of the answer: which of its values are more than JSON says
+        self.whole = False
+        self.lost = ""  # why there will be no answer
+        self.then = then
+        self.turn = allocate_lock()  # held; released when this is whole or is to read for all
+        self.turn.acquire()
+
+    @property
+    def over(self) -> bool:
+        """Whether there is an answer, or there will be none."""
+        return self.whole or bool(self.lost)
+
+
+class Bridge:
+    """One channel's calls. Thread-safe. Of the program's own process: not of its forked children."""
+
+    def __init__(self, channel: "_wire.Channel", descriptor: int) -> None:
+        self._channel = channel
+        self._descriptor = descriptor
+        self._state = allocate_lock()
+        self._under_way: "dict[int, Pending]" = {}
+        self._next = 1
+        self._reading = False
+        self._sending = 0  # the call whose pieces are being sent
+        self._held = b""
+        self._lost = ""
+        # One read per turn, by C code alone: what was read is in a variable before any handler of a signal
+        # can raise something, so an interrupted wait loses no bytes.
+        self._reads = iter(partial(os.read, descriptor, _READ_SIZE), None)
+
+    def begin(self, name: str, arguments: bytes, pending: "Pending") -> int:
+        """Sends a call; returns its number. Raises ToolError when that cannot be."""
+        if not self._channel.owned():
+            raise ToolError(name, "process", "only the program's first process can call: hand results to its children")
+        encoded = name.encode("utf-8", "backslashreplace")
+        with self._channel.lock:
+            if self._sending:
+                raise ToolError(name, "busy", "a signal handler calls while its thread is sending a call")
+            with self._state:
+                if self._lost:
+                    raise ToolError(name, "lost", self._lost)
+                number = self._next
+                self._next += 1
+                self._under_way[number] = pending
+            self._sending = number
+            try:
+                head = _wire.number_field(_wire.TAG_NUMBER, number)
+                kind, first, at = _wire.CALL, _wire.field(_wire.TAG_NAME, encoded), 0
+                while True:
+                    piece = arguments[at : at + _PIECE]
+                    at += len(piece)
+                    more = _MORE if at < len(arguments) else b""
+                    if not self._channel.send(kind, head + first + _wire.field(_wire.TAG_BYTES, piece) + more):
+                        self._lose("the control socket (descriptor 3) is closed")
+                        raise ToolError(name, "lost", self._lost)
+                    if not more:
+                        return number
+                    kind, first = _wire.CALL_DATA, b""
+            except BaseException as error:
+                self.forget(number)
+                if at and not isinstance(error, ToolError):
+                    # Half a call is out: what would follow it would be taken for its rest.
+                    self._lose("an exception interrupted a call while it was being sent")
+                raise
+            finally:
+                self._sending = 0
+
+    def wait(self, number: int, pending: "Pending") -> None:
+        """Until it is over. An exception of a signal handler gets through, and loses no other call's answer."""
+        reads = False
+        try:
+            while not pending.over:
+                with self._state:
+                    if not self._reading and not pending.over:
+                        self._reading = reads = True
+                if reads:
+                    while not pending.over:
+                        self._read_once()
+                elif not pending.over:
+                    pending.turn.acquire()
+        except BaseException:
+            self.forget(number)
+            raise
+        finally:
+            # One on its way out by an exception may just have been asked to read for all.
+            if reads or (pending.turn.acquire(False) and not pending.over):
+                self._pass_on(reads)
+
+    def read_what_is_there(self, ready: "Callable[[int], bool]") -> None:
+        """For an event loop, when the socket has something to read: does not wait. `ready` says whether it has."""
+        with self._state:
+            if self._reading:
+                return  # A thread is at it, which hands on what it reads.
+            self._reading = True
+        try:
+            if ready(self._descriptor):  # Still: a thread may have read it since the loop was told.
+                self._read_once()
+        finally:
+            self._pass_on(True)
+
+    def forget(self, number: int) -> None:
+        """Nobody waits for this one any more. Its answer is dropped; what it does is done."""
+        with self._state:
+            self._under_way.pop(number, None)
+
+    @property
+    def descriptor(self) -> int:
+        """The socket, to be polled."""
+        return self._descriptor
+
+    def _read_once(self) -> None:
+        if not self._channel.usable():
+            return self._lose("the control socket (descriptor 3) is closed")
+        data: "Any" = None
+        try:
+            for data in self._reads:
+                break
+        except OSError as error:
+            return self._lose("the control socket cannot be read: %s" % error)
+        finally:
+            if data:
+                self._held = self._held + data if self._held else data
+        if not data:
+            return self._lose("the run is over")
+        try:
+            self._take_frames()
+        except _wire.ProtocolError as error:
+            self._lose("the other side broke the protocol: %s" % error)
+
+    def _take_frames(self) -> None:
+        while len(self._held) >= 8:
+            held = self._held
+            size = int.from_bytes(held[:4], "little")
+            if size > _wire.FRAME_PAYLOAD_MAX:
+                raise _wire.ProtocolError("malformed frame")
+            if len(held) < 8 + size:
+                return
+            kind, payload = int.from_bytes(held[4:8], "little"), held[8 : 8 + size]
+            self._held = held[8 + size :]
+            self._take(kind, payload)
+
+    def _take(self, kind: int, payload: bytes) -> None:
+        if kind not in (_wire.REPLY, _wire.REPLY_DATA):
+            raise _wire.ProtocolError("frame out of order")
+        number, status, piece, more = 0, -1, b"", False
+        typed: "list[str]" = []
+        for tag, data in _wire.fields(payload):
+            if tag == _wire.TAG_NUMBER:
+                number = int.from_bytes(data, "little")
+            elif tag == _wire.TAG_STATUS:
+                status = data[0]
+            elif tag == _wire.TAG_BYTES:
+                piece = data
+            elif tag == _wire.TAG_TYPED:
+                typed.append(data.decode())
+            elif tag == _wire.TAG_MORE:
+                more = True
+        pending = self._under_way.get(number)
+        if pending is None:
+            return  # Of a call that nobody waits for any more.
+        pending.pieces.append(piece)
+        pending.typed += typed
+        if status >= 0:
+            pending.status = status
+        if not more:
+            self._under_way.pop(number, None)
+            pending.whole = True
+            self._tell(pending)
+
+    def _tell(self, pending: "Pending") -> None:
+        if pending.then is not None:
+            return pending.then(pending)
+        with self._state:
+            if pending.turn.locked():
+                pending.turn.release()
+
+    def _pass_on(self, was_reading: bool) -> None:
+        # Somebody who waits in a thread reads from now on; an event loop comes by itself.
+        with self._state:
+            if was_reading:
+                self._reading = False
+            elif self._reading:
+                return
+            for pending in self._under_way.values():
+                if pending.then is None and pending.turn.locked():
+                    pending.turn.release()
+                    return
+
+    def _lose(self, why: str) -> None:
+        with self._state:
+            self._lost = self._lost or why
+            lost, self._under_way = list(self._under_way.values()), {}
+        for pending in lost:
+            pending.lost = self._lost
+            self._tell(pending)
+
+
+_bridge: "Optional[Bridge]" = None
+
+
+def bridge() -> "Bridge":
+    """That of this run. Raises ToolError outside one."""
+    global _bridge
+    channel = _wire.current
+    if channel is None:
+        raise ToolError("", "outside", "this program does not run in a casemate box")
+    if _bridge is None or _bridge._channel is not channel:
+        _bridge = Bridge(channel, channel.descriptor)
+    return _bridge
