@@ -19,6 +19,10 @@ inline constexpr std::size_t kFieldsMax = 4096;
 
 // A capability's name, as "mail.send".
 inline constexpr std::size_t kCapabilityNameMax = 255;
+// A tools file, its schemas within it.
+inline constexpr Bytes kToolsFileMax = mib(16);
+// Capabilities that one request may be granted.
+inline constexpr std::size_t kToolsMax = 10'000;
 // Values in one result that are more than JSON says, each as a kind and a place.
 inline constexpr std::size_t kTypedPlacesMax = 256;
 

@@ -218,21 +218,38 @@ bool LiveRun::read_frames(std::string_view bytes) {
     const auto whole = frames_.next(frame);
     if (!whole) return false;
     if (!*whole) return true;
+    if (bridge::CallReader::is_call(frame)) {
+      if (!take_call(frame)) return false;
+      continue;
+    }
     const auto order = report_.add(frame);
     if (!order) return false;
     if (*order) capture_.hint((*order)->stream, (*order)->total);
   }
 }
 
+// A guest may call as soon as it runs, and not before it has all of its program.
+Result<void> LiveRun::take_call(const frame::Frame& frame) {
+  if (ended_) return {};  // nobody is left who could be answered
+  if (report_.done()) return fail(ErrorCode::kInvalid, "the guest called when it was done");
+  if (!calls_)
+    calls_ = TRY(bridge::Bridge::make(request_.grants, run_id_, request_.labels, request_.call_limits));
+  return calls_->take(frame);
+}
+
 Result<void> LiveRun::write_control() {
-  const std::string_view bytes = TRY(feed_.pending());
+  std::string_view bytes = TRY(feed_.pending());
+  const bool feeds = !bytes.empty();
+  if (!feeds && calls_) bytes = calls_->pending();
   if (bytes.empty()) {
     feeding_ = false;
     return {};
   }
   const ssize_t put = ::send(control_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (put >= 0) {
+  if (put >= 0 && feeds) {
     feed_.sent(static_cast<std::size_t>(put));
+  } else if (put >= 0) {
+    calls_->sent(static_cast<std::size_t>(put));
   } else if (errno != EAGAIN && errno != EINTR) {
     feeding_ = false;  // the box is gone or does not listen: its end tells
   }
@@ -250,11 +267,13 @@ int LiveRun::wait_for(std::span<pollfd> items, Deadline deadline) const {
   return ready;
 }
 
-Result<void> LiveRun::watch() {
+Result<void> LiveRun::watch(const std::string& run) {
+  run_id_ = run;
   while (!ended_) {
     // Before it is decided what to wait for: the output of a run that is not short is read as it comes.
     if (in_slot_ && !told_ && now() - started_at_ >= short_) TRY(tell_warden());
-    std::array<pollfd, 6> items{};
+    if (calls_ && control_ && !calls_->pending().empty()) feeding_ = true;
+    std::array<pollfd, 7> items{};
     items[0] = {warden_.socket().get(), POLLIN, 0};
     // What a short program prints is read when it is done: to be woken for it would be to interrupt it.
     const bool prints = !(in_slot_ && beside_ && !told_);
@@ -263,6 +282,7 @@ Result<void> LiveRun::watch() {
     items[3] = {control_ ? control_.get() : -1, static_cast<short>(feeding_ ? POLLIN | POLLOUT : POLLIN), 0};
     items[4] = {hooks_.cancel != nullptr && !asked_end_ ? hooks_.cancel->get() : -1, POLLIN, 0};
     items[5] = {others_.guests(), POLLIN, 0};
+    items[6] = {calls_ ? calls_->finished().get() : -1, POLLIN, 0};
     if (warden_.has_events()) {
       TRY(on_warden());
       continue;
@@ -277,6 +297,7 @@ Result<void> LiveRun::watch() {
     if (items[1].revents != 0) read_stream(Stream::kStdout, stdout_, false);
     if (items[2].revents != 0) read_stream(Stream::kStderr, stderr_, false);
     if ((items[3].revents & ~POLLOUT) != 0) read_control(false);
+    if (items[6].revents != 0) calls_->collect();
     if ((items[3].revents & POLLOUT) != 0 && control_ && feeding_) TRY(write_control());
     finish_if_done();
     if (items[0].revents != 0) TRY(on_warden());
@@ -284,6 +305,7 @@ Result<void> LiveRun::watch() {
     if (items[5].revents != 0) others_.read_guests();
     if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));
   }
+  if (calls_) calls_->stop();
   drain();  // nobody is left who could write: what is in the pipes now is all that there will be
   if (rung_ == frame::Rung::kJail) return {};
   if (answered_)  // the program's own word came before its end

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "box/warden_client.h"
+#include "bridge/bridge.h"
 #include "engine/feed.h"
 #include "engine/products.h"
 #include "engine/request.h"
@@ -37,8 +38,9 @@ class LiveRun {
   // Takes a parked box: its timer is set, then the program is sent. The warden is told when the program
   // turns out not to be a short one.
   Result<void> start_in(Lease lease);
-  // Until the box has ended. Errors: unavailable (the warden is lost), system.
-  Result<void> watch();
+  // Until the box has ended; `run` is what its calls are recorded for. Errors: unavailable (the warden is lost),
+  // system.
+  Result<void> watch(const std::string& run);
   // Reads what is in the pipes now.
   void drain();
 
@@ -52,6 +54,8 @@ class LiveRun {
   // Our ends of a slot that is over: to close them takes longer than all else that comes after a short run.
   Lease take_lease();
   Instant started_at() const { return started_at_; }
+  // What it called; nullptr: nothing.
+  const bridge::Bridge* calls() const { return calls_ ? &*calls_ : nullptr; }
 
  private:
   void be_on(frame::Rung rung);
@@ -64,6 +68,7 @@ class LiveRun {
   void read_stream(outcome::Stream stream, sys::Fd& pipe, bool to_the_end);
   void read_control(bool to_the_end);
   bool read_frames(std::string_view bytes);
+  Result<void> take_call(const frame::Frame& frame);
   Result<void> write_control();
   Result<void> ask_end(frame::EndCause cause);
 
@@ -73,6 +78,8 @@ class LiveRun {
   const Hooks& hooks_;
   Others others_;
   RunnerFeed feed_;
+  std::string run_id_;
+  std::optional<bridge::Bridge> calls_;  // from the first call on
   outcome::OutputCapture capture_;
   outcome::GuestReport report_;
   frame::Reader frames_;

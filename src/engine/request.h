@@ -1,12 +1,14 @@
 // What is asked for: one program to run, and how.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "box/spec.h"
+#include "bridge/bridge.h"
 #include "outcome/outcome.h"
 #include "sys/fd.h"
 
@@ -34,6 +36,12 @@ struct Request {
   std::string stdin_bytes;               // what the program reads; nothing is the end of file at once
   std::vector<InputFile> files;
   std::vector<std::string> artifacts;  // paths that are products whether or not the program says so
+
+  // What the program may call; nothing without.
+  std::shared_ptr<const bridge::Grants> grants;
+  bridge::CallLimits call_limits;
+  // What the program, or who wrote it, was exposed to before. `untrusted` makes the request hostile.
+  policy::Labels labels;
 
   Trust trust = Trust::kUntrusted;
   Isolation isolation = Isolation::kAuto;

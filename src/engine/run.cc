@@ -75,6 +75,17 @@ void take_output(const LiveRun& run, Outcome& result) {
   result.output = run.capture().combined();
 }
 
+void take_calls(const Request& request, const LiveRun& run, Outcome& result) {
+  if (request.grants) result.policy_digest = "sha256:" + request.grants->policy_sha256;
+  const bridge::Bridge* calls = run.calls();
+  if (calls != nullptr) {
+    result.calls = calls->told();
+    result.calls_left_out = calls->left_out();
+  }
+  for (const auto& [label, source] : (calls != nullptr ? calls->labels() : request.labels).all())
+    result.labels.push_back(label);
+}
+
 // Copies what the program declared, what the request named and what the captures spooled.
 void collect(const Request& request, const LiveRun& run, Products& products,
              const Products::OpenInLayer& open, Outcome& result, outcome::Observed& observed) {
@@ -313,6 +324,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
     // The slot's end and its successor come after the answer: settle() begins them.
     if (slots_ && !live.slot) slots_->act(now());
     if (result.program_sha256.empty()) result.program_sha256 = crypto::sha256_hex(request.program);
+    take_calls(request, run, result);
     result.ending = outcome::decide(observed);
     result.usage = observed.usage;
     result.usage.occupied_ms = ms_between(live.asked_at, now());
@@ -329,7 +341,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   }
   // Here, since the box is being made, or runs, meanwhile.
   result.program_sha256 = crypto::sha256_hex(request.program);
-  if (auto watched = run.watch(); !watched) {
+  if (auto watched = run.watch(result.run_id); !watched) {
     run.drain();
     take_output(run, result);
     if (!live.slot) {

@@ -3,11 +3,35 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
 
 namespace casemate::engine {
 namespace {
 
 using frame::Rung;
+
+constexpr std::string_view kUntrustedLabel = "untrusted";
+
+// What has read text that anybody may have written may do what that text says.
+struct Suspicion {
+  Trust trust = Trust::kUntrusted;
+  std::string because;  // of labels; empty: the request says so itself
+};
+
+Suspicion suspicion_of(const Request& request) {
+  const auto label = [](const policy::Labels& labels) -> std::optional<std::string> {
+    if (!labels.has(kUntrustedLabel)) return std::nullopt;
+    const auto found = labels.all().find(kUntrustedLabel);
+    return found == labels.all().end() ? "labels that were too many" : found->second;
+  };
+  if (const auto seed = label(request.labels))
+    return {Trust::kHostile, "it begins with the label 'untrusted'"};
+  if (request.grants) {
+    if (const auto source = label(request.grants->brings))
+      return {Trust::kHostile, "it may call " + *source + ", whose results have the label 'untrusted'"};
+  }
+  return {request.trust, ""};
+}
 
 // In order of strength.
 enum class Strength { kJail, kGvisor, kMicrovm };
@@ -73,10 +97,11 @@ std::string weakness(Strength strength, const Rungs& rungs) {
   return name + " is weaker";
 }
 
-tl::unexpected<Error> below(const Request& request, Strength floor, const std::string& why) {
+tl::unexpected<Error> below(const Suspicion& suspicion, Strength floor, const std::string& why) {
+  std::string which = suspicion.trust == Trust::kUntrusted ? " unless it says otherwise, which" : ", which";
+  if (!suspicion.because.empty()) which = ", since " + suspicion.because + ", and";
   return fail(ErrorCode::kDenied,
-              std::string("a request is ") + trust_name(request.trust) +
-                  (request.trust == Trust::kUntrusted ? " unless it says otherwise, which" : ", which") +
+              std::string("a request is ") + trust_name(suspicion.trust) + which +
                   " needs the rung '" + name_of(floor) + "' or a stronger one, and " + why +
                   ". For code that you would review yourself say --trust trusted; to run this code below its "
                   "floor all the same say --allow-below-floor, which the outcome will show");
@@ -85,13 +110,14 @@ tl::unexpected<Error> below(const Request& request, Strength floor, const std::s
 }  // namespace
 
 Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
-  const Strength floor = floor_of(request.trust);
+  const Suspicion suspicion = suspicion_of(request);
+  const Strength floor = floor_of(suspicion.trust);
   const bool below_accepted = request.weakenings.below_floor;
   if (const auto asked = asked_of(request.isolation)) {
     if (const std::string why = missing(*asked, request, rungs); !why.empty())
       return fail(ErrorCode::kDenied, std::string("the rung '") + name_of(*asked) + "' is not there: " + why);
     if (reach(*asked, rungs) < floor && !below_accepted)
-      return below(request, floor, weakness(*asked, rungs));
+      return below(suspicion, floor, weakness(*asked, rungs));
     return choice(*asked, floor, rungs);
   }
   for (const Strength rung : {Strength::kJail, Strength::kGvisor, Strength::kMicrovm}) {
@@ -100,7 +126,7 @@ Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
   }
   if (!below_accepted) {
     const std::string why = missing(floor, request, rungs);
-    return below(request, floor, why.empty() ? weakness(floor, rungs) : "it is not there: " + why);
+    return below(suspicion, floor, why.empty() ? weakness(floor, rungs) : "it is not there: " + why);
   }
   return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail,
                 floor, rungs);
@@ -116,7 +142,7 @@ const char* rung_name(Rung rung) {
 }
 
 const char* wanted_rung(const Request& request) {
-  return name_of(asked_of(request.isolation).value_or(floor_of(request.trust)));
+  return name_of(asked_of(request.isolation).value_or(floor_of(suspicion_of(request).trust)));
 }
 
 }  // namespace casemate::engine

@@ -150,6 +150,23 @@ Writer& Writer::integer(std::int64_t number) { return raw(std::to_string(number)
 Writer& Writer::unsigned_integer(std::uint64_t number) { return raw(std::to_string(number)); }
 Writer& Writer::null() { return raw("null"); }
 
+Writer& Writer::value(const Value& read) {
+  switch (read.kind()) {
+    case Value::Kind::kNull: return null();
+    case Value::Kind::kBoolean: return boolean(*read.as_boolean());
+    case Value::Kind::kNumber: return raw(*read.as_number_text());
+    case Value::Kind::kString: return value(*read.as_string());
+    case Value::Kind::kArray:
+      begin_array();
+      for (const Value& item : read.items()) value(item);
+      return end_array();
+    case Value::Kind::kObject: break;
+  }
+  begin_object();
+  for (const Member& member : read.members()) key(member.key).value(member.value);
+  return end_object();
+}
+
 std::string Writer::take() && {
   CHECK(whole_);
   return std::move(out_);

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "json/value.h"
+
 namespace casemate::json {
 
 inline constexpr std::size_t kWriterDepthMax = 64;
@@ -39,6 +41,8 @@ class Writer {
   // The shortest form that reads back as the same double. Must be finite.
   Writer& value(double number);
   Writer& null();
+  // One that was read, its numbers in their own text. Its levels count with those around it.
+  Writer& value(const Value& read);
 
   template <std::integral T>
   Writer& value(T number) {

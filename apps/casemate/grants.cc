@@ -1,0 +1,100 @@
+#include "grants.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "bridge/tools_file.h"
+#include "connect/connectors.h"
+#include "crypto/sha256.h"
+#include "inputs.h"
+
+namespace casemate {
+namespace {
+
+// Processes that may write to one audit directory at once, each a log of its own.
+constexpr int kWritersMax = 64;
+constexpr std::size_t kCallThreads = 64;
+
+// Each on a line of its own: "tools.toml:3:14: …".
+Error error_of(const std::string& file, const std::vector<toml::Mistake>& mistakes) {
+  std::string text;
+  for (const toml::Mistake& mistake : mistakes) {
+    text += (text.empty() ? "" : "\n") + file + ":" + std::to_string(mistake.place.line) + ":" +
+            std::to_string(mistake.place.column) + ": " + mistake.what;
+  }
+  return {ErrorCode::kInvalid, std::move(text)};
+}
+
+Result<std::unique_ptr<audit::Log>> open_log(const std::string& named) {
+  audit::LogOptions options;
+  options.directory = named.empty() ? TRY(usual_audit_directory()) : named;
+  Result<std::unique_ptr<audit::Log>> log = fail(ErrorCode::kUnavailable, "no log");
+  for (int i = 0; i < kWritersMax; ++i) {
+    options.writer = "run-" + std::to_string(i);
+    log = audit::Log::open(options);
+    if (log || log.error().errno_value != EBUSY) break;  // else another process has that one
+  }
+  return log;
+}
+
+Result<std::vector<bridge::Tool>> tools_of(const RunOptions& options) {
+  const std::string text = TRY(read_input(options.tools, kToolsFileMax.count, "--tools"));
+  bridge::ToolsFile file = bridge::read_tools_file(text);
+  if (!file.mistakes.empty()) return tl::unexpected(error_of(options.tools, file.mistakes));
+  const std::string folder =
+      options.tools.find('/') == std::string::npos ? "." : options.tools.substr(0, options.tools.rfind('/'));
+  std::map<std::string, std::shared_ptr<bridge::Connector>> connectors;
+  for (const bridge::ConnectorSpec& spec : file.specs) {
+    if (spec.kind == bridge::ConnectorSpec::Kind::kExec && !options.accepts("unboxed-connector"))
+      return fail(ErrorCode::kInvalid,
+                  options.tools + ": connectors." + spec.name +
+                      " is a program that would run outside of any box: say --weaken unboxed-connector if that is "
+                      "meant");
+    connectors[spec.name] = TRY(connect::make_connector(spec, folder));
+  }
+  for (std::size_t i = 0; i < file.tools.size(); ++i) file.tools[i].connector = connectors[file.connectors[i]];
+  return std::move(file.tools);
+}
+
+}  // namespace
+
+Result<std::string> usual_audit_directory() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr && value[0] == '/' ? value : "");
+  };
+  if (std::string named = variable("CASEMATE_AUDIT"); !named.empty()) return named;
+  if (::geteuid() == 0) return std::string("/var/lib/casemate/audit");
+  if (const std::string state = variable("XDG_STATE_HOME"); !state.empty()) return state + "/casemate/audit";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.local/state/casemate/audit";
+  return fail(ErrorCode::kNotFound, "there is no place for the audit log: neither XDG_STATE_HOME nor HOME is set");
+}
+
+Result<RunGrants> make_grants(const RunOptions& options) {
+  RunGrants made;
+  if (options.tools.empty()) {
+    if (!options.policy.empty()) return fail(ErrorCode::kInvalid, "--policy judges calls of --tools, which is not given");
+    return made;
+  }
+  auto grants = std::make_shared<bridge::Grants>();
+  // Without a file each call asks, and nobody is there: a tools file alone grants nothing.
+  const std::string text =
+      options.policy.empty() ? "" : TRY(read_input(options.policy, kPolicyBytesMax, "--policy"));
+  policy::Loaded policy = policy::Policy::parse(text);
+  if (!policy.policy) return tl::unexpected(error_of(options.policy, policy.mistakes));
+  grants->policy = std::move(*policy.policy);
+  grants->policy_sha256 = crypto::sha256_hex(text);
+  grants->tools = TRY(bridge::Toolbox::make(TRY(tools_of(options))));
+  for (const bridge::Granted* granted : grants->tools.all())
+    grants->brings.join(policy::labels_of(grants->policy, granted->tool.capability));
+  made.log = TRY(open_log(options.audit));
+  grants->log = made.log.get();
+  grants->workers = std::make_shared<bridge::Workers>(kCallThreads);
+  made.grants = std::move(grants);
+  return made;
+}
+
+}  // namespace casemate

@@ -1,0 +1,27 @@
+// What `casemate run --tools` grants: the tools file, the policy, the audit log, and connectors for them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "audit/log.h"
+#include "bridge/bridge.h"
+#include "run_options.h"
+
+namespace casemate {
+
+// The grants of this process's runs, and what they need to live on.
+struct RunGrants {
+  std::unique_ptr<audit::Log> log;
+  std::shared_ptr<const bridge::Grants> grants;  // nullptr: none are asked for
+};
+
+// Reads the files, and opens the log. Errors: invalid (all that is wrong with the files, one line each, with line
+// and column), unavailable (the log cannot be written: then nothing may be called).
+Result<RunGrants> make_grants(const RunOptions& options);
+
+// Where calls are recorded unless --audit says: CASEMATE_AUDIT, else beneath /var/lib for root, else beneath the
+// user's state. Errors: not_found (no such place).
+Result<std::string> usual_audit_directory();
+
+}  // namespace casemate

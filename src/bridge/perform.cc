@@ -1,0 +1,111 @@
+#include "bridge/perform.h"
+
+#include <utility>
+#include <variant>
+
+#include "crypto/sha256.h"
+#include "json/reader.h"
+#include "json/utf8.h"
+#include "policy/vocabulary.h"
+
+namespace casemate::bridge {
+namespace {
+
+constexpr std::size_t kResultValuesMax = 1'000'000;
+constexpr std::size_t kMessageMax = 4096;
+constexpr milliseconds kRecordTime{10'000};
+
+audit::Durability durability_of(const Job& job) {
+  return job.granted->tool.durable ? audit::Durability::kDurable : audit::Durability::kBuffered;
+}
+
+std::string line_of(std::string_view text) { return json::one_line(text, kMessageMax); }
+
+Performed unavailable(const Job& job, std::string message, std::optional<bool> effect) {
+  return {reply_of(job.verdict.capability, CallError{"unavailable", std::move(message), effect}), "unavailable",
+          false};
+}
+
+Performed denied(const Job& job) {
+  const audit::Verdict& verdict = job.verdict;
+  const std::string message = verdict.answer == audit::Answer::kAsk
+                                  ? "it has to be approved by a person, and nobody is there to be asked"
+                                  : "it is not allowed";
+  return {reply_of(verdict.capability, Denial{message, verdict.rule, verdict.reason}), "denied", false};
+}
+
+// Why the text of an answer is no result; nothing: it is one.
+std::optional<std::string> fault_of(const Job& job, std::string_view text) {
+  if (text.size() > job.result_max.count)
+    return "its result has " + format_bytes(Bytes{text.size()}) + ", and a result may have " +
+           format_bytes(job.result_max);
+  const json::ReadLimits limits{job.result_max.count, json::kReaderDepthMax, kResultValuesMax};
+  const auto value = json::read(text, limits);
+  if (!value) return "its result is no JSON that can be taken: " + line_of(value.error().message);
+  if (!job.granted->tool.result) return std::nullopt;
+  const auto faults = schema::check(*job.granted->tool.result, *value);
+  if (faults.empty()) return std::nullopt;
+  return "its result is not what its schema says: " + line_of(schema::line_of(faults.front()));
+}
+
+Performed answered(const Job& job, ConnectorAnswer answer) {
+  const std::string& capability = job.verdict.capability;
+  const auto error = [&](const char* code, std::string message, std::optional<bool> effect) {
+    return reply_of(capability, CallError{code, std::move(message), effect});
+  };
+  switch (answer.kind) {
+    case ConnectorAnswer::Kind::kToolError:
+      return {error("failed", json::to_text(answer.text.substr(0, kMessageMax)).text, std::nullopt), "error", true};
+    case ConnectorAnswer::Kind::kNotDone: return {error("unavailable", line_of(answer.text), false), "unavailable", false};
+    case ConnectorAnswer::Kind::kUnknown:
+      return {error("unknown", line_of(answer.text), std::nullopt), "unknown", true};
+    case ConnectorAnswer::Kind::kValue: break;
+  }
+  if (auto fault = fault_of(job, answer.text))
+    return {error("unknown", std::move(*fault), std::nullopt), "unknown", true};
+  return {{frame::ReplyStatus::kValue, std::move(answer.text), job.granted->typed}, "ok", true};
+}
+
+// The one way to a connector.
+Performed make_call(const Job& job, audit::Recorded record) {
+  const Tool& tool = job.granted->tool;
+  const ConnectorCall call{job.verdict.capability, job.arguments, job.verdict.run, job.verdict.idempotency_key};
+  Performed done = answered(job, tool.connector->call(std::move(record), call, Deadline::in(tool.time_max)));
+
+  audit::CallResult result;
+  result.run = job.verdict.run;
+  result.call = job.verdict.call;
+  result.capability = job.verdict.capability;
+  result.status = done.status;
+  result.result_sha256 = crypto::sha256_hex(done.reply.json);
+  result.result_bytes = done.reply.json.size();
+  result.latency = std::chrono::duration_cast<microseconds>(now() - job.begun);
+  if (done.reached) {
+    for (const auto& [label, source] : policy::labels_of(job.grants->policy, tool.capability).all())
+      result.labels_joined.push_back(label);
+  }
+  if (const auto put = job.grants->log->append(result, durability_of(job), Deadline::in(kRecordTime)); !put)
+    return unavailable(job, "it was made, and what came of it could not be recorded: " + put.error().message,
+                       std::nullopt);
+  return done;
+}
+
+}  // namespace
+
+Performed perform(const Job& job) {
+  auto judged = job.grants->log->record(job.verdict, durability_of(job), Deadline::in(kRecordTime));
+  const auto not_recorded = [&](const Error& error) {
+    return unavailable(job, "it was not made, since it could not be recorded: " + error.message, false);
+  };
+  if (!judged) return not_recorded(judged.error());
+  if (auto* record = std::get_if<audit::Recorded>(&*judged)) return make_call(job, std::move(*record));
+  if (auto* asked = std::get_if<audit::Asked>(&*judged)) {
+    const audit::Approval nobody{audit::Answer::kDeny, "nobody", "there is nobody to be asked"};
+    const auto told =
+        job.grants->log->record(nobody, std::move(*asked), durability_of(job), Deadline::in(kRecordTime));
+    if (!told) return not_recorded(told.error());
+  }
+  return denied(job);
+}
+
+}  // namespace casemate::bridge

@@ -1,0 +1,37 @@
+// One judged call, from its record to its answer. Runs on any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "audit/record.h"
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "bridge/bridge.h"
+#include "bridge/reply.h"
+#include "bridge/toolbox.h"
+
+namespace casemate::bridge {
+
+// What a thread needs to make a call. Owns all but the log and what Grants says.
+struct Job {
+  std::shared_ptr<const Grants> grants;
+  const Granted* granted = nullptr;  // of grants
+  std::uint64_t number = 0;          // the guest's
+  std::string arguments;
+  audit::Verdict verdict;
+  Bytes result_max;
+  Instant begun;
+  std::size_t told = 0;  // where the bridge tells of it, from 1; 0: nowhere
+};
+
+struct Performed {
+  Reply reply;
+  const char* status = "";  // of the outcome: "ok", "error", "denied", "unavailable", "unknown"
+  bool reached = false;     // what it answered, if anything, is about to reach the guest
+};
+
+Performed perform(const Job& job);
+
+}  // namespace casemate::bridge

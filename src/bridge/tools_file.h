@@ -1,0 +1,48 @@
+// The tools file: capabilities and what gives them their bodies. docs/tools.md has its form.
+//
+//     [connectors.books]
+//     kind = "exec"
+//     command = ["/usr/bin/python3", "books.py"]
+//
+//     [[tools]]
+//     name = "ledger.read"
+//     description = "The ledger of one tenant."
+//     connector = "books"
+//     arguments = '''{"type": "object", "properties": {"tenant": {"type": "string"}}, "required": ["tenant"]}'''
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bridge/toolbox.h"
+#include "toml/document.h"
+
+namespace casemate::bridge {
+
+// What gives capabilities their bodies, as the file says it. connect makes the thing itself.
+struct ConnectorSpec {
+  enum class Kind { kExec, kHttp, kCaller };
+  std::string name;
+  Kind kind = Kind::kExec;
+  std::vector<std::string> command;  // kExec: not empty
+  bool unboxed = false;              // kExec: without a box of its own; needs the weakening
+  std::string url;                   // kHttp: "http://…" or "https://…"
+  // kHttp: name, and the variable of our environment that has the value, so that no secret is in the file.
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::size_t parallel = 16;  // calls at once
+};
+
+struct ToolsFile {
+  std::vector<Tool> tools;               // without their connectors
+  std::vector<std::string> connectors;   // of each tool, by name
+  std::vector<ConnectorSpec> specs;
+  std::vector<toml::Mistake> mistakes;   // all of them, in the order of the file; none: the above is whole
+};
+
+// Pure. Its time and memory are bounded by kToolsFileMax and kToolsMax.
+ToolsFile read_tools_file(std::string_view text);
+
+}  // namespace casemate::bridge

@@ -1,0 +1,237 @@
+// Theory of operation: the program has one thread of ours, which reads what it says and wakes who waits for it.
+// A program that is dead stays where it is until the next call replaces it: the last to let go of it joins that
+// thread, and must not be it.
+#include "connect/exec_connector.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "json/reader.h"
+#include "json/utf8.h"
+#include "json/writer.h"
+#include "sys/fd.h"
+#include "sys/process.h"
+
+namespace casemate::connect {
+namespace {
+
+using bridge::ConnectorAnswer;
+using Kind = ConnectorAnswer::Kind;
+
+constexpr std::size_t kReadChunk = std::size_t{64} << 10;
+constexpr std::size_t kErrorMax = 4096;
+constexpr std::size_t kResultValuesMax = 1'000'000;
+// A program that answers at all has this long to be asked the next thing.
+constexpr milliseconds kSendTime{10'000};
+
+struct Answer {
+  std::uint64_t number = 0;
+  ConnectorAnswer answer;
+};
+
+// What one line says. Errors: invalid (it is no answer).
+Result<Answer> parse_answer(std::string_view line) {
+  const json::ReadLimits limits{line.size(), json::kReaderDepthMax, kResultValuesMax};
+  const json::Value value = TRY(json::read(line, limits));
+  const json::Value* id = value.find("id");
+  const json::Value* result = value.find("result");
+  const json::Value* error = value.find("error");
+  if (id == nullptr || (result == nullptr) == (error == nullptr) || value.members().size() != 2)
+    return fail(ErrorCode::kInvalid, "an answer is an object of \"id\" and either \"result\" or \"error\"");
+  Answer answer;
+  answer.number = TRY(id->as_uint64());
+  if (result != nullptr) {
+    json::Writer writer;
+    writer.value(*result);
+    answer.answer = {Kind::kValue, std::move(writer).take()};
+    return answer;
+  }
+  // Text, or an object as JSON-RPC has it.
+  const json::Value* message = error->kind() == json::Value::Kind::kObject ? error->find("message") : error;
+  if (message == nullptr || !message->as_string())
+    return fail(ErrorCode::kInvalid, "an error is text, or an object with a \"message\"");
+  answer.answer = {Kind::kToolError, std::string(json::cut_text(*message->as_string(), kErrorMax))};
+  return answer;
+}
+
+std::string line_of(std::uint64_t number, const bridge::ConnectorCall& call) {
+  json::Writer head;
+  head.begin_object().field("id", number).field("capability", call.capability);
+  head.field("run", call.run).field("idempotency_key", call.idempotency_key).end_object();
+  std::string line = std::move(head).take();
+  line.pop_back();
+  line += ",\"arguments\":";
+  // White space between the guest's tokens; in a JSON string there is none of these as it is.
+  for (const char c : call.arguments) line += c == '\n' || c == '\r' ? ' ' : c;
+  return line + "}\n";
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    std::string full = std::string(folder) + "/" + name;
+    if (!folder.empty() && ::access(full.c_str(), X_OK) == 0) return full;
+  }
+  return name;
+}
+
+}  // namespace
+
+struct ExecConnector::Waiting {
+  std::optional<ConnectorAnswer> answer;
+  std::condition_variable changed;
+};
+
+struct ExecConnector::Program {
+  sys::Child child;
+  sys::Fd in, out;       // its ends are the other ones
+  std::mutex sending;    // one line at a time
+  std::mutex mutex;      // of what follows
+  std::map<std::uint64_t, std::shared_ptr<Waiting>> waiting;
+  std::uint64_t next = 1;
+  std::optional<std::string> dead;  // why
+  std::size_t answer_max = 0;
+  std::thread reader;
+
+  ~Program() {
+    end();
+    if (reader.joinable()) reader.join();
+  }
+
+  // Itself and what it has started, as far as that stays in its session.
+  void end() const {
+    if (child) (void)::kill(-child.pid(), SIGKILL);
+    child.kill();
+  }
+
+  void die(const std::string& why) {
+    end();
+    const std::lock_guard lock(mutex);
+    if (!dead) dead = why;
+    for (const auto& [number, one] : waiting) {
+      one->answer = ConnectorAnswer{Kind::kUnknown, "no answer: " + why};
+      one->changed.notify_one();
+    }
+    waiting.clear();
+  }
+
+  // Errors: invalid.
+  Result<void> take(std::string_view line) {
+    Answer answer = TRY(parse_answer(line));
+    const std::lock_guard lock(mutex);
+    if (answer.number == 0 || answer.number >= next)
+      return fail(ErrorCode::kInvalid, "an answer to what was not asked");
+    const auto found = waiting.find(answer.number);
+    if (found == waiting.end()) return {};  // too late: nobody waits for it any more
+    found->second->answer = std::move(answer.answer);
+    found->second->changed.notify_one();
+    waiting.erase(found);
+    return {};
+  }
+
+  void read() {
+    std::string held;
+    std::array<char, kReadChunk> buffer{};
+    for (;;) {
+      const auto got = sys::read_some(out, buffer);
+      if (!got) return die("its output cannot be read: " + got.error().message);
+      if (*got == 0) return die("the program has ended");
+      const std::size_t before = held.size();
+      held.append(buffer.data(), *got);
+      std::size_t begin = 0;
+      for (std::size_t end = held.find('\n', before); end != std::string::npos; end = held.find('\n', begin)) {
+        if (const auto taken = take(std::string_view(held).substr(begin, end - begin)); !taken)
+          return die("the program broke the protocol: " + json::one_line(taken.error().message, kErrorMax));
+        begin = end + 1;
+      }
+      held.erase(0, begin);
+      if (held.size() > answer_max) return die("the program's answer is longer than may be");
+    }
+  }
+};
+
+ExecConnector::ExecConnector(ExecOptions options) : options_(std::move(options)) {}
+ExecConnector::~ExecConnector() = default;
+
+Result<std::shared_ptr<ExecConnector::Program>> ExecConnector::start(const ExecOptions& options) {
+  sys::Pair in = TRY(sys::make_pipe());
+  sys::Pair out = TRY(sys::make_pipe());
+  TRY(sys::set_nonblocking(in.second));
+  sys::SpawnOptions spawn;
+  spawn.program = find_program(options.command.front());
+  spawn.arguments = options.command;
+  spawn.environment = options.environment;
+  spawn.fds = {in.first.get(), out.second.get(), STDERR_FILENO};
+  spawn.new_session = true;
+  auto program = std::make_shared<Program>();
+  program->child = TRY(sys::spawn(spawn));
+  program->in = std::move(in.second);
+  program->out = std::move(out.first);
+  program->answer_max = options.answer_max.count;
+  program->reader = std::thread([raw = program.get()] { raw->read(); });
+  return program;
+}
+
+// With mutex_ held.
+Result<std::shared_ptr<ExecConnector::Program>> ExecConnector::program() {
+  if (program_) {
+    const std::lock_guard lock(program_->mutex);
+    if (!program_->dead) return program_;
+  }
+  program_ = TRY(start(options_));
+  return program_;
+}
+
+ConnectorAnswer ExecConnector::call(audit::Recorded record, const bridge::ConnectorCall& call, Deadline deadline) {
+  (void)record;
+  std::unique_lock lock(mutex_);
+  if (!turn_.wait_until(lock, deadline.instant(), [&] { return at_work_ < options_.parallel; }))
+    return {Kind::kNotDone, "the program is busy with other calls"};
+  auto program = this->program();
+  if (!program) return {Kind::kNotDone, options_.command.front() + ": " + program.error().message};
+  ++at_work_;
+  lock.unlock();
+  ConnectorAnswer answer = ask(**program, call, deadline);
+  lock.lock();
+  --at_work_;
+  turn_.notify_one();
+  return answer;
+}
+
+// Sends one line and waits for the one that answers it.
+ConnectorAnswer ExecConnector::ask(Program& program, const bridge::ConnectorCall& call, Deadline deadline) {
+  const auto mine = std::make_shared<Waiting>();
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard sending(program.sending);
+    {
+      const std::lock_guard lock(program.mutex);
+      if (program.dead) return {Kind::kNotDone, *program.dead};
+      number = program.next++;
+      program.waiting.emplace(number, mine);
+    }
+    const Deadline until = Deadline::at(std::min(deadline.instant(), now() + kSendTime));
+    // Half a line is out when this fails, or nobody reads any more.
+    if (const auto sent = sys::write_all(program.in, line_of(number, call), until); !sent)
+      program.die("it does not read what it is asked: " + sent.error().message);
+  }
+  std::unique_lock lock(program.mutex);
+  mine->changed.wait_until(lock, deadline.instant(), [&] { return mine->answer.has_value(); });
+  if (mine->answer) return std::move(*mine->answer);
+  program.waiting.erase(number);
+  return {Kind::kUnknown, "no answer in time"};
+}
+
+}  // namespace casemate::connect
