@@ -69,4 +69,23 @@ inline constexpr std::size_t kDestroyedVolumesMax = 16384;
 // How far into a program its import statements are looked for. They stand at its top.
 inline constexpr std::size_t kImportScanMax = std::size_t{256} << 10;
 
+// A policy file, and what one rule of it may be made of (docs/policy.md).
+inline constexpr std::size_t kPolicyBytesMax = std::size_t{256} << 10;
+inline constexpr std::size_t kPolicyRulesMax = 500;  // of each list and table
+inline constexpr std::size_t kPolicyTestsMax = 500;
+inline constexpr std::size_t kPolicyTestCallsMax = 20;  // that a test has made before its own
+inline constexpr std::size_t kPatternMax = 4096;        // bytes of one pattern, condition or call
+inline constexpr std::size_t kConditionTestsMax = 128;
+inline constexpr std::size_t kConditionDepthMax = 32;
+inline constexpr std::size_t kConditionListMax = 256;  // what one `in [...]` lists
+inline constexpr std::size_t kGlobMax = 256;           // characters
+inline constexpr std::size_t kArgumentPathMax = 16;    // steps
+inline constexpr std::size_t kCapabilityNameMax = 128;
+inline constexpr std::size_t kLabelMax = 64;  // bytes
+// Labels of one run; a run that would have more is taken to have every label there is.
+inline constexpr std::size_t kLabelsMax = 256;
+inline constexpr std::size_t kDistinctMax = 10'000;        // values that a budget remembers
+inline constexpr std::size_t kDistinctValueMax = 1024;     // bytes of one of them
+inline constexpr std::size_t kTierOneAdvised = 15;         // first-class tools; more draw a warning
+
 }  // namespace casemate
