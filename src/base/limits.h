@@ -87,5 +87,23 @@ inline constexpr std::size_t kLabelsMax = 256;
 inline constexpr std::size_t kDistinctMax = 10'000;        // values that a budget remembers
 inline constexpr std::size_t kDistinctValueMax = 1024;     // bytes of one of them
 inline constexpr std::size_t kTierOneAdvised = 15;         // first-class tools; more draw a warning
+// One record of an audit log, its line end included. A verdict has some 700 bytes.
+inline constexpr std::size_t kAuditRecordMax = std::size_t{64} << 10;
+// A segment is closed before it would be larger. One that is read whole takes a second of verify.
+inline constexpr Bytes kAuditSegmentUsual = mib(64);
+inline constexpr Bytes kAuditSegmentMax = gib(1);  // what may be configured
+inline constexpr std::uint32_t kAuditSegmentsMax = 1'000'000;  // of one log
+inline constexpr std::size_t kAuditWritersMax = 4096;          // of one directory
+// Callers that may wait for one log at once; and how many of them, and how many bytes, one write takes.
+inline constexpr std::size_t kAuditWaitingMax = 4096;
+inline constexpr std::size_t kAuditBatchMax = 1024;
+inline constexpr Bytes kAuditBatchBytesMax = mib(1);
+// In one record: a name or an id, a text for people, a list of names. Bytes, bytes, entries.
+inline constexpr std::size_t kAuditIdMax = 256;
+inline constexpr std::size_t kAuditTextMax = 1024;
+inline constexpr std::size_t kAuditListMax = 64;
+// Lines that `casemate audit tail` goes back, and heads that `verify` looks for.
+inline constexpr std::size_t kAuditTailMax = 10'000;
+inline constexpr std::size_t kAuditHeadsMax = 1024;
 
 }  // namespace casemate

@@ -53,7 +53,7 @@ THIRD_PARTY: dict[str, list[str]] = {
     "boost/asio": ["http"],
     "boost/beast": ["http"],
     "toml++/": ["toml"],
-    "sqlite3.h": ["store"],
+    "sqlite3.h": ["store", "audit"],
     "curl/": ["http"],
     "re2/": ["policy"],
     "archive": ["image"],
