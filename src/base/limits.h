@@ -17,8 +17,6 @@ inline constexpr Bytes kControlBytesMax = mib(16);
 // Fields in one frame: enough for a report of 64 frames with 4 fields each, and its hints.
 inline constexpr std::size_t kFieldsMax = 4096;
 
-// A capability's name, as "mail.send".
-inline constexpr std::size_t kCapabilityNameMax = 255;
 // A tools file, its schemas within it.
 inline constexpr Bytes kToolsFileMax = mib(16);
 // Capabilities that one request may be granted.

@@ -174,6 +174,7 @@ Result<std::shared_ptr<ExecConnector::Program>> ExecConnector::start(const ExecO
   spawn.arguments = options.command;
   spawn.environment = options.environment;
   spawn.fds = {in.first.get(), out.second.get(), STDERR_FILENO};
+  spawn.directory = options.folder;
   spawn.new_session = true;
   auto program = std::make_shared<Program>();
   program->child = TRY(sys::spawn(spawn));

@@ -85,7 +85,8 @@ namespace {
 
 // Between fork and exec: nothing that allocates or locks. Answers the errno of what failed.
 int become_program(const char* program, char* const* arguments, char* const* environment, const int* fds,
-                   int count, bool new_session) {
+                   int count, const char* directory, bool new_session) {
+  if (*directory != '\0' && ::chdir(directory) < 0) return errno;
   const int null = ::open("/dev/null", O_RDWR);
   // First above the range that is wanted, so that no dup2 overwrites a descriptor still to be placed.
   int placed[16];
@@ -137,10 +138,11 @@ Result<Child> spawn(const SpawnOptions& options) {
   char* const* argument_array = arguments.data();
   char* const* environment_array = environment.data();
   const bool new_session = options.new_session;
+  const char* directory = options.directory.c_str();
   const pid_t pid = ::vfork();
   if (pid < 0) return fail_errno("vfork");
   if (pid == 0) {
-    child_errno = become_program(program, argument_array, environment_array, fd_array, count, new_session);
+    child_errno = become_program(program, argument_array, environment_array, fd_array, count, directory, new_session);
     ::_exit(127);
   }
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
