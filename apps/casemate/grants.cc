@@ -79,20 +79,21 @@ Result<RunGrants> make_grants(const RunOptions& options) {
     if (!options.policy.empty()) return fail(ErrorCode::kInvalid, "--policy judges calls of --tools, which is not given");
     return made;
   }
-  auto grants = std::make_shared<bridge::Grants>();
   // Without a file each call asks, and nobody is there: a tools file alone grants nothing.
   const std::string text =
       options.policy.empty() ? "" : TRY(read_input(options.policy, kPolicyBytesMax, "--policy"));
   policy::Loaded policy = policy::Policy::parse(text);
   if (!policy.policy) return tl::unexpected(error_of(options.policy, policy.mistakes));
-  grants->policy = std::move(*policy.policy);
+  auto grants = std::make_shared<bridge::Grants>(std::move(*policy.policy));
   grants->policy_sha256 = crypto::sha256_hex(text);
-  grants->tools = TRY(bridge::Toolbox::make(TRY(tools_of(options))));
+  std::vector<bridge::Tool> tools = TRY(tools_of(options));
+  grants->tools = TRY(bridge::Toolbox::make(std::move(tools)));
   for (const bridge::Granted* granted : grants->tools.all())
     grants->brings.join(policy::labels_of(grants->policy, granted->tool.capability));
   made.log = TRY(open_log(options.audit));
   grants->log = made.log.get();
-  grants->workers = std::make_shared<bridge::Workers>(kCallThreads);
+  made.workers = std::make_unique<bridge::Workers>(kCallThreads);
+  grants->workers = made.workers.get();
   made.grants = std::move(grants);
   return made;
 }

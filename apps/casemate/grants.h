@@ -12,8 +12,9 @@ namespace casemate {
 
 // The grants of this process's runs, and what they need to live on.
 struct RunGrants {
-  std::unique_ptr<audit::Log> log;
   std::shared_ptr<const bridge::Grants> grants;  // nullptr: none are asked for
+  std::unique_ptr<audit::Log> log;
+  std::unique_ptr<bridge::Workers> workers;  // the last here, so the first to go
 };
 
 // Reads the files, and opens the log. Errors: invalid (all that is wrong with the files, one line each, with line

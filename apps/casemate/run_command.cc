@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/split.h"
 #include "engine/run.h"
 #include "ensure_image.h"
 #include "host_paths.h"
@@ -30,8 +31,10 @@ constexpr std::size_t kHotSlots = 2;
 constexpr milliseconds kSettleTime{30'000};
 constexpr milliseconds kPrepareTime{60'000};
 
+// A file's mistakes are a line each.
 int usage_error(const Error& error) {
-  std::fprintf(stderr, "casemate run: %s\n", json::escape_control(error.message).c_str());
+  for (const std::string& line : split(error.message, '\n'))
+    std::fprintf(stderr, "casemate run: %s\n", json::escape_control(line).c_str());
   return outcome::kExitUsage;
 }
 
@@ -157,6 +160,14 @@ int run_command(int argc, char** argv) {
         fail(ErrorCode::kInvalid, "--start takes auto, hot or cold, not '" + options.start + "'").value());
   auto request = make_request(options);
   if (!request) return usage_error(request.error());
+  const auto granted = make_grants(options);
+  if (!granted && granted.error().code != ErrorCode::kUnavailable) return usage_error(granted.error());
+  if (!granted) {
+    RunOutput output({options.json, options.quiet, options.record});
+    return output.finish(
+        engine::refused_outcome(*request, {}, outcome::Reason::kAuditUnavailable, granted.error().message));
+  }
+  request->grants = granted->grants;
   return run_request(*request, options, *repeat);
 }
 

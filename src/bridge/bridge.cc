@@ -11,6 +11,7 @@
 #include "crypto/sha256.h"
 #include "json/reader.h"
 #include "json/utf8.h"
+#include "schema/check.h"
 
 namespace casemate::bridge {
 namespace {
@@ -133,8 +134,11 @@ void Bridge::call(WantedCall wanted) {
     return refuse("invalid", "its arguments should be an object, and are " + std::string(kind_name(arguments->kind())));
   const Tool& tool = granted->tool;
   if (tool.arguments) {
-    const auto faults = schema::check(*tool.arguments, *arguments);
-    if (!faults.empty()) return refuse("invalid", schema::error_of(faults).message + "; its arguments are " + granted->signature);
+    const auto report = schema::check(*tool.arguments, *arguments);
+    if (!report) return refuse("invalid", "its arguments cannot be checked: " + report.error().message);
+    if (!report->faults.empty())
+      return refuse("invalid", schema::error_of(report->faults).message + ": " +
+                                   schema::python_signature(stub_source(*granted)));
   }
   begin(std::move(wanted), *granted, *arguments);
 }

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "audit/log.h"
@@ -43,14 +44,15 @@ struct CallLimits {
 };
 
 // What all runs that are granted the same have in common. Immutable but for the log and the threads, which are
-// thread-safe. It must outlive the bridges and the calls that they began.
+// thread-safe, and somebody else's: the threads have to end before the log does.
 struct Grants {
+  explicit Grants(policy::Policy by) : policy(std::move(by)) {}
   Toolbox tools;
   policy::Policy policy;
   std::string policy_sha256;
   policy::Labels brings;  // all that results of the tools may have
   audit::Log* log = nullptr;
-  std::shared_ptr<Workers> workers;
+  Workers* workers = nullptr;
 };
 
 struct Job;  // perform.h

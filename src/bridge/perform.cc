@@ -7,6 +7,7 @@
 #include "json/reader.h"
 #include "json/utf8.h"
 #include "policy/vocabulary.h"
+#include "schema/check.h"
 
 namespace casemate::bridge {
 namespace {
@@ -43,9 +44,10 @@ std::optional<std::string> fault_of(const Job& job, std::string_view text) {
   const auto value = json::read(text, limits);
   if (!value) return "its result is no JSON that can be taken: " + line_of(value.error().message);
   if (!job.granted->tool.result) return std::nullopt;
-  const auto faults = schema::check(*job.granted->tool.result, *value);
-  if (faults.empty()) return std::nullopt;
-  return "its result is not what its schema says: " + line_of(schema::line_of(faults.front()));
+  const auto report = schema::check(*job.granted->tool.result, *value);
+  if (!report) return "its result cannot be checked: " + report.error().message;
+  if (report->faults.empty()) return std::nullopt;
+  return "its result is not what its schema says: " + line_of(schema::line_of(report->faults.front()));
 }
 
 Performed answered(const Job& job, ConnectorAnswer answer) {

@@ -36,7 +36,6 @@ struct Granted {
   std::string path;                              // how programs spell it after "tools."
   std::vector<schema::Parameter> parameters;     // likewise
   std::vector<std::string> typed;                // of its result: "decimal /rows/*/amount" (frame/guest.h)
-  std::string signature;                         // one line
 };
 
 // Immutable, hence thread-safe.
@@ -47,23 +46,23 @@ class Toolbox {
   // Errors: invalid (two of one name, more than kToolsMax).
   static Result<Toolbox> make(std::vector<Tool> tools);
 
-  // By the name itself or by how programs spell it, where that is one capability's alone; nullptr: there is none.
+  // By the name itself, or by how programs spell it; nullptr: there is none.
   const Granted* find(std::string_view name) const;
-  // Names that are near one that there is not, best first, at most three.
+  // Spellings that are near one that there is not, best first, at most three.
   std::vector<std::string> near(std::string_view name) const;
-  // What the guest's own questions are answered with; all pure. In the order of their names.
+  // In the order of their names.
   std::vector<const Granted*> all() const;
   bool empty() const { return tools_.empty(); }
 
  private:
   std::map<std::string, Granted, std::less<>> tools_;  // by name
-  std::map<std::string, std::string, std::less<>> paths_;  // spelling to name; "" where it is several ones'
+  std::map<std::string, std::string, std::less<>> paths_;  // spelling to name
 };
 
 // Where in a schema's values are decimals and bytes, as kTyped says them. At most kTypedPlacesMax.
 std::vector<std::string> typed_places(const json::Value& schema);
 
-// A name as Python programs spell it: "git.delete-repo" is git.delete_repo, "a.class" is a.class_.
-std::string python_path(std::string_view name);
+// What its stub and its signature are made from. It must live for as long as that.
+schema::StubSource stub_source(const Granted& granted);
 
 }  // namespace casemate::bridge

@@ -233,7 +233,8 @@ Result<void> LiveRun::take_call(const frame::Frame& frame) {
   if (ended_) return {};  // nobody is left who could be answered
   if (report_.done()) return fail(ErrorCode::kInvalid, "the guest called when it was done");
   if (!calls_)
-    calls_ = TRY(bridge::Bridge::make(request_.grants, run_id_, request_.labels, request_.call_limits));
+    calls_.emplace(
+        TRY(bridge::Bridge::make(request_.grants, run_id_, request_.labels, request_.call_limits)));
   return calls_->take(frame);
 }
 

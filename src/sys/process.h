@@ -59,10 +59,10 @@ struct SpawnOptions {
   std::vector<std::string> environment;
   // The child's descriptors 0, 1, 2, 3 … in this order; -1 leaves /dev/null in 0 to 2.
   std::vector<int> fds;
-  std::string directory;  // where it starts; empty: where we are
   // In a session of its own, out of reach of a terminal's signals. One that the caller has blocked now
   // (SIGINT, SIGTERM, SIGHUP) cannot reach the program even while it is being started.
   bool new_session = false;
+  std::string directory{};  // where it starts; empty: where we are
 };
 
 // Starts a program with exactly these descriptors and this environment.

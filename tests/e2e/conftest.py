@@ -131,7 +131,11 @@ class Casemate:
     @property
     def environment(self) -> dict[str, str]:
         """Where the program keeps what it keeps, so that tests leave the user's own alone."""
-        return {"XDG_RUNTIME_DIR": str(self.runtime), "CASEMATE_RECORDS": str(self.runtime / "records.jsonl")}
+        return {
+            "XDG_RUNTIME_DIR": str(self.runtime),
+            "CASEMATE_RECORDS": str(self.runtime / "records.jsonl"),
+            "CASEMATE_AUDIT": str(self.runtime / "audit"),
+        }
 
     def run(self, *args: str | os.PathLike[str], stdin: bytes | str = b"", **options: Any) -> Ended:
         """`casemate run --json` as a trusted program, since CI has the jail alone.

@@ -30,7 +30,7 @@ LAYERS: dict[str, list[str]] = {
     "image": ["sys", "json", "crypto"],
     "http": ["sys"],
     "box": ["sys", "frame", "outcome"],
-    "bridge": ["frame", "json", "policy", "audit"],
+    "bridge": ["frame", "sys", "policy", "schema", "audit", "outcome"],
     "egress": ["http", "policy", "audit"],
     "connect": ["bridge", "http", "mcp"],
     "engine": ["box", "bridge", "pool", "image", "store", "outcome", "audit"],

@@ -1,0 +1,380 @@
+"""Capabilities as functions: each call judged and recorded before it takes effect."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Casemate, Ended
+
+PEER = Path(__file__).resolve().parent / "tools_peer.py"
+ALLOW = '[permissions]\nallow = ["*"]\n'
+IMPORT = "from casemate import tools, ToolDenied, ToolError\n"
+
+
+class Tools:
+    """A tools file, a policy, and what both sides wrote down."""
+
+    def __init__(self, casemate: Casemate, folder: Path) -> None:
+        self.casemate, self.folder = casemate, folder
+        self.entries: list[str] = []
+        self.policy = ALLOW
+
+    def tool(self, name: str, **options: str) -> None:
+        lines = [f"name = {json.dumps(name)}", 'connector = "peer"']
+        lines += [f"{key} = {value}" for key, value in options.items()]
+        self.entries.append("[[tools]]\n" + "\n".join(lines) + "\n")
+
+    def write(self) -> list[str]:
+        command = json.dumps(["/usr/bin/python3", "-I", str(PEER), str(self.folder / "peer.log")])
+        text = f'[connectors.peer]\nkind = "exec"\nunboxed = true\ncommand = {command}\n' + "\n".join(self.entries)
+        (self.folder / "tools.toml").write_text(text)
+        (self.folder / "policy.toml").write_text(self.policy)
+        return ["--tools", str(self.folder / "tools.toml"), "--policy", str(self.folder / "policy.toml"),
+                "--audit", str(self.folder / "audit"), "--weaken", "unboxed-connector"]  # fmt: skip
+
+    def run(self, program: str, *options: str, **more: Any) -> Ended:
+        return self.casemate.python(IMPORT + program, *self.write(), *options, **more)
+
+    def printed(self, program: str, *options: str, **more: Any) -> str:
+        outcome = self.run(program, *options, **more).outcome
+        assert outcome["status"] == "ok", outcome["report"]
+        text: str = outcome["stdout"]["text"]
+        return text
+
+    @property
+    def effects(self) -> list[dict[str, str]]:
+        """What the peer was asked, by its own word."""
+        log = self.folder / "peer.log"
+        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """What the audit log says, in the order of its chains."""
+        found: list[dict[str, Any]] = []
+        for segment in sorted((self.folder / "audit/writers").glob("*/*.jsonl")):
+            found += [json.loads(line) for line in segment.read_text().splitlines()]
+        return found
+
+    def kinds(self, kind: str) -> list[dict[str, Any]]:
+        return [record for record in self.records if record["kind"] == kind]
+
+
+@pytest.fixture
+def kit(casemate: Casemate, tmp_path: Path) -> Tools:
+    return Tools(casemate, tmp_path)
+
+
+def test_a_call_is_judged_recorded_made_and_told(kit: Tools) -> None:
+    kit.tool("peer.echo")
+    outcome = kit.run("print(tools.peer.echo(a=1))").outcome
+    assert outcome["stdout"]["text"] == "{'a': 1}\n", outcome["report"]
+    (call,) = outcome["calls"]
+    assert (call["capability"], call["verdict"], call["status"]) == ("peer.echo", "allow", "ok")
+    assert call["id"].startswith(outcome["run_id"]) and "policy_digest" in outcome
+    (effect,) = kit.effects
+    assert effect == {"capability": "peer.echo", "idempotency_key": call["id"], "run": outcome["run_id"]}
+    (verdict,), (result,) = kit.kinds("verdict"), kit.kinds("result")
+    assert (verdict["verdict"], verdict["run"], verdict["call"]) == ("allow", outcome["run_id"], call["id"])
+    assert result["call"] == call["id"] and result["status"] == "ok" and verdict["seq"] < result["seq"]
+    assert '"a"' not in json.dumps(kit.records), "payloads are not stored"
+
+
+def test_forty_calls_are_forty_records(kit: Tools) -> None:
+    kit.tool("peer.echo")
+    assert kit.printed("print(sum(tools.peer.echo(n=n)['n'] for n in range(40)))") == "780\n"
+    assert (len(kit.effects), len(kit.kinds("verdict")), len(kit.kinds("result"))) == (40, 40, 40)
+    kit.printed("print(sum(n * n for n in range(40)))")
+    assert len(kit.kinds("verdict")) == 40, "what is computed in the box is no call"
+
+
+@pytest.mark.parametrize("policy", ['[permissions]\ndeny = ["peer.*"]\nallow = ["*"]\n', 'default = "deny"\n'])
+def test_what_is_denied_has_no_effect_and_can_be_caught(kit: Tools, policy: str) -> None:
+    kit.tool("peer.echo")
+    kit.policy = policy
+    program = """
+from concurrent.futures import ThreadPoolExecutor
+def one(n):
+    try: return tools.peer.echo(n=n)
+    except ToolDenied as e: return e.code
+print(one(0), set(map(one, range(20))), set(ThreadPoolExecutor(4).map(one, range(20))))
+"""
+    assert kit.printed(program) == "denied {'denied'} {'denied'}\n"
+    assert kit.effects == [] and {r["verdict"] for r in kit.kinds("verdict")} == {"deny"}
+    assert len(kit.kinds("verdict")) == 41
+
+
+def test_an_ask_that_nobody_can_answer_is_a_denial(kit: Tools) -> None:
+    kit.tool("peer.echo")
+    kit.policy = '[permissions]\nask = ["peer.echo"]\n'
+    printed = kit.printed("try: tools.peer.echo()\nexcept ToolDenied as e: print(e.message, '|', e.rule)")
+    assert "nobody is there" in printed and "peer.echo" in printed
+    assert kit.effects == [] and [r["verdict"] for r in kit.kinds("verdict")] == ["ask"]
+    assert len(kit.kinds("approval")) == 1
+
+
+def test_without_tools_nothing_is_granted(casemate: Casemate) -> None:
+    program = IMPORT + "import os\nfor n in ('a.b', 'ledger.read'):\n    try: tools[n]()\n    except ToolError as e: print(e.code)\nprint(tools.search() if 0 else [k for k in os.environ if 'TOOL' in k])"
+    outcome = casemate.python(program).outcome
+    assert outcome["stdout"]["text"] == "not_granted\nnot_granted\n[]\n", outcome["report"]
+    assert [call["status"] for call in outcome["calls"]] == ["not_granted"] * 2
+
+
+def test_an_unknown_name_is_told_what_is_near(kit: Tools) -> None:
+    kit.tool("ledger.read")
+    printed = kit.printed("for n in ('ledger.raed', 'zzz'):\n    try: tools[n]()\n    except ToolError as e: print(e.code, e)")
+    assert "not_granted ledger.raed: not granted; near it are ledger.read" in printed and "zzz" in printed
+
+
+SCHEMA = """'''{"type": "object", "additionalProperties": false, "required": ["amount"],
+ "properties": {"amount": {"type": "number"}, "to": {"type": "string"}, "class": {"type": "string"}}}'''"""
+
+
+def test_arguments_that_break_the_schema_have_no_effect(kit: Tools) -> None:
+    kit.tool("peer.echo", arguments=SCHEMA)
+    program = """
+for bad in ({}, {"amount": "1"}, {"amount": 1, "x": 2}, {"amount": None}):
+    try: tools.peer.echo(**bad)
+    except ToolError as e: print(e.code, e.effect, "amount" in e.message or "x" in e.message)
+print(tools.peer.echo(amount=1, class_="c"))
+"""
+    assert kit.printed(program) == "invalid False True\n" * 4 + "{'amount': 1, 'class': 'c'}\n"
+    assert len(kit.effects) == 1 and len(kit.kinds("verdict")) == 1
+
+
+def test_numbers_cross_exactly(kit: Tools) -> None:
+    result = """'''{"type": "object", "properties": {"d": {"type": ["number", "string"], "format": "decimal"}}}'''"""
+    kit.tool("peer.raw", result=result)
+    program = """
+from decimal import Decimal as D
+def get(text): return tools.peer.raw(json='{"d": %s}' % text)["d"]
+print(get("100.00000000000000001"), get("0.1") == D("0.1"), get('"0.1"') + get("0.2"))
+print(tools.peer.raw(json='{"n": 18446744073709551616, "m": -0.5}'))
+for bad in ("NaN", "Infinity", '"1,00"', '"x"'):
+    try: print(get(bad))
+    except ToolError as e: print(e.code, e.effect)
+"""
+    printed = kit.printed(program).splitlines()
+    assert printed[0] == "100.00000000000000001 True 0.3"
+    assert printed[1] == "{'n': 18446744073709551616, 'm': -0.5}"
+    assert all(line.endswith("None") for line in printed[2:]) and len(printed) == 6
+
+
+def test_large_results_and_many_calls(kit: Tools) -> None:
+    kit.tool("peer.large")
+    kit.tool("peer.echo", durable="false")
+    program = """
+print(len(tools.peer.large(bytes=10_000_000)))
+print(sum(tools.peer.echo(n=n)["n"] for n in range(10000)))
+try: tools.peer.large(bytes=20_000_000)
+except ToolError as e: print(e.code, e.effect)
+print(tools.peer.echo(n=1))
+"""
+    printed = kit.printed(program, "--wall", "60s", "--cpu-time", "60s", "--memory", "1GiB", timeout=120)
+    assert printed == "10000000\n49995000\nunknown None\n{'n': 1}\n"
+
+
+FAULTS = {
+    "peer.fail": ("{}", "failed None no luck"),
+    "peer.object_error": ("{}", "failed None an object says it"),
+    "peer.die": ("{}", "unknown None"),
+    "peer.flood": ("{}", "unknown None"),
+    "peer.line": ("{'line': 'garbage'}", "unknown None"),
+    "peer.line ": ("{'line': '{\"id\": 999, \"result\": 1}'}", "unknown None"),
+    "peer.line  ": ("{'line': '{\"id\": ID, \"result\": 1, \"error\": 2}'}", "unknown None"),
+    "peer.raw": ("{'json': '[1,'}", "unknown None"),
+    "peer.raw ": ("{'json': '[NaN]'}", "unknown None"),
+    "peer.raw  ": ("{'json': '[' * 200 + ']' * 200}", "unknown None"),
+    "peer.silent": ("{}", "unknown None"),
+    "peer.slow": ("{'seconds': 5}", "unknown None"),
+}
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_a_peer_that_does_wrong_costs_that_call_alone(kit: Tools, what: str) -> None:
+    arguments, says = FAULTS[what]
+    kit.tool(what.strip(), time_max='"1s"')
+    kit.tool("peer.echo")
+    program = f"""
+try: print(tools["{what.strip()}"](**{arguments}))
+except ToolError as e: print(e.code, e.effect, e.message)
+print(tools.peer.echo(n=1))
+"""
+    if what == "peer.slow":
+        program = program.replace("print(tools.peer.echo", "import time; time.sleep(5)\nprint(tools.peer.echo")
+    first, last = kit.printed(program).splitlines()
+    assert first.startswith(says) and last == "{'n': 1}", (first, last)
+    assert len(kit.kinds("verdict")) == len(kit.kinds("result")) == 2
+
+
+def test_sixty_four_at_once(kit: Tools) -> None:
+    kit.tool("peer.echo")
+    program = """
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+print(sum(ThreadPoolExecutor(64).map(lambda n: tools.peer.echo(n=n)["n"], range(640))))
+async def main(): return await asyncio.gather(*(tools.peer.echo.aio(n=n) for n in range(200)))
+print(sum(r["n"] for r in asyncio.run(main())))
+"""
+    assert kit.printed(program) == "204480\n19900\n"
+    assert len(kit.effects) == 840 and len({e["idempotency_key"] for e in kit.effects}) == 840
+
+
+def test_labels_grow_and_turn_an_allowed_call_into_one_that_asks(kit: Tools) -> None:
+    kit.tool("web.fetch", labels='["untrusted"]')
+    kit.tool("mail.send")
+    kit.policy = """
+[permissions]
+allow = ["web.fetch", "mail.send"]
+[labels.sinks]
+"mail.send" = "external"
+[[flow]]
+when = "untrusted in run and sink == external"
+verdict = "ask"
+reason = "the program has read untrusted content"
+"""
+    program = """
+import threading
+tools.mail.send(to="a")
+def read():
+    try: tools.web.fetch(url="u")
+    except ToolError: pass
+t = threading.Thread(target=read); t.start(); t.join()
+try: print(tools.mail.send(to="b"))
+except ToolDenied as e: print(e.reason)
+"""
+    outcome = kit.run(program, "--allow-below-floor").outcome
+    assert outcome["stdout"]["text"] == "the program has read untrusted content\n", outcome["report"]
+    assert outcome["labels"] == ["untrusted"]
+    assert [e["capability"] for e in kit.effects] == ["mail.send", "web.fetch"]
+    asked = kit.kinds("verdict")[-1]
+    assert asked["verdict"] == "ask" and asked["labels"] == ["untrusted"]
+
+
+def test_a_capability_that_reads_untrusted_content_makes_the_request_hostile(kit: Tools) -> None:
+    kit.tool("web.fetch", labels='["untrusted"]')
+    outcome = kit.run("print(1)").outcome
+    assert (outcome["status"], outcome["reason"]["code"]) == ("refused", "isolation_unavailable"), outcome["report"]
+    assert "web.fetch" in outcome["reason"]["message"] and "hostile" in outcome["reason"]["message"]
+    labelled = kit.casemate.python("print(1)", "--label", "untrusted").outcome
+    assert labelled["reason"]["code"] == "isolation_unavailable" and "label" in labelled["reason"]["message"]
+
+
+def test_a_log_that_cannot_be_written_means_that_nothing_is_called(kit: Tools) -> None:
+    kit.tool("peer.echo")
+    (kit.folder / "audit").write_text("no directory")
+    ended = kit.run("tools.peer.echo()")
+    assert ended.outcome["reason"]["code"] == "audit_unavailable" and kit.effects == []
+
+
+def test_mistakes_in_the_files_are_told_together_and_nothing_runs(kit: Tools) -> None:
+    kit.tool("peer.echo", tier="7", effects='["spendx"]', typo="1")
+    kit.tool("bad name!", time_max='"never"')
+    ended = kit.casemate.call("run", "--trust", "trusted", *kit.write(), "-c", "print(1)")
+    lines = ended.stderr.splitlines()
+    assert ended.exit_code == 2 and ended.stdout == b"" and len(lines) == 5, ended
+    assert all("tools.toml:" in line for line in lines), lines
+    kit.entries, kit.policy = [], 'default = "maybe"\n[permissions]\nalow = []\n'
+    ended = kit.casemate.call("run", "--trust", "trusted", *kit.write(), "-c", "print(1)")
+    assert ended.exit_code == 2 and len(ended.stderr.splitlines()) == 2 and "policy.toml:1:" in ended.stderr, ended
+
+
+def test_a_program_outside_of_a_box_has_to_be_accepted_by_name(kit: Tools) -> None:
+    kit.tool("peer.echo")
+    options = [option for option in kit.write() if option not in ("--weaken", "unboxed-connector")]
+    ended = kit.casemate.call("run", "--trust", "trusted", *options, "-c", "print(1)")
+    assert ended.exit_code == 2 and "--weaken unboxed-connector" in ended.stderr, ended
+
+
+def test_a_connector_has_nothing_of_our_environment_but_what_it_needs(kit: Tools) -> None:
+    kit.tool("peer.environment")
+    printed = kit.printed("print(sorted(tools.peer.environment()))", env={"SECRET": "s"})
+    assert "SECRET" not in printed and "PATH" in printed and "CASEMATE_AUDIT" not in printed
+
+
+def test_a_box_that_ends_with_calls_under_way_is_over_at_once(kit: Tools) -> None:
+    kit.tool("peer.slow", time_max='"2s"')
+    program = """
+import threading, time, os
+for _ in range(4): threading.Thread(target=lambda: tools.peer.slow(seconds=1), daemon=True).start()
+time.sleep(0.3); os._exit(3)
+"""
+    ended = kit.run(program)
+    assert ended.outcome["exit_code"] == 3, ended.outcome["report"]
+    assert len(kit.kinds("verdict")) == len(kit.kinds("result")) == 4, "what was begun is recorded all the same"
+
+
+def test_discovery(kit: Tools) -> None:
+    kit.tool("ledger.read", description='"Reads the ledger of a tenant."', arguments=SCHEMA)
+    kit.tool("git.delete-repo")
+    kit.tool("mail.send", description='"Sends a message."')
+    program = """
+print([t["name"] for t in tools.search("tenant ledger")], dir(tools), dir(tools.git))
+print(tools.search("ledger")[0]["signature"])
+print("Reads the ledger" in tools.describe("ledger.read"), tools.git.delete_repo())
+"""
+    first, signature, last = kit.printed(program).splitlines()
+    assert first.startswith("['ledger.read'] ['call', 'describe', 'git', 'ledger', 'mail', 'search'] ['aio', 'delete_repo']")
+    assert "amount" in signature and last.startswith("True {'called': 'git.delete-repo'")
+    assert kit.kinds("verdict")[-1]["capability"] == "git.delete-repo" and len(kit.kinds("verdict")) == 1
+
+
+HOSTILE = {
+    "garbage": r"os.write(3, b'\xff' * 64)",
+    "half a call": "os.write(3, frame(32, field(7, (1).to_bytes(8, 'little')) + field(3, b'peer.echo') + field(1, b'{}'))[:-3])",
+    "a number twice": "os.write(3, call(5) + call(5))",
+    "a piece of nothing": "os.write(3, frame(33, field(7, (9).to_bytes(8, 'little')) + field(1, b'{}')))",
+    "an answer": "os.write(3, frame(10, field(7, (9).to_bytes(8, 'little'))))",
+    "the engine's own frames": "os.write(3, frame(4, b'') + frame(1, b''))",
+    "calls without end": "while True: os.write(3, call(next(n)))",
+    "pieces without end": "os.write(3, call(1, more=True))\nwhile True: os.write(3, frame(33, field(7, (1).to_bytes(8, 'little')) + field(1, b'x' * 500000) + field(64, b'')))",
+}
+FRAMES = """
+import os, itertools
+n = itertools.count(1)
+def field(tag, data): return tag.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data
+def frame(kind, payload): return len(payload).to_bytes(4, "little") + kind.to_bytes(4, "little") + payload
+def call(number, name=b"peer.echo", text=b"{}", more=False):
+    return frame(32, field(7, number.to_bytes(8, "little")) + field(3, name) + field(1, text) + (field(64, b"") if more else b""))
+"""
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_guest_that_breaks_the_protocol_disturbs_nobody(kit: Tools, what: str) -> None:
+    kit.tool("peer.echo", durable="false")
+    ended = kit.run(FRAMES + "print('on', flush=True)\n" + HOSTILE[what], "--wall", "3s")
+    outcome = ended.outcome
+    assert outcome["stdout"]["text"] == "on\n" and outcome["teardown"]["verdict"] == "destroyed", outcome["report"]
+    assert outcome["status"] in ("ok", "limit", "error"), outcome["report"]
+    assert len(kit.kinds("verdict")) == len(kit.kinds("result")) == len(kit.effects)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1, "a": 2}', '{"a": "\\ud800"}', "[1]", '{"a": NaN}', '{"a": 1e999999999999}', "{" * 10, '{"a": ' * 100 + "1" + "}" * 100, "\\xff"],
+)  # fmt: skip
+def test_arguments_that_are_no_json_are_refused(kit: Tools, text: str) -> None:
+    kit.tool("peer.echo", arguments="'''{\"type\": \"object\"}'''")
+    program = FRAMES + f"os.write(3, call(1, text={text!r}.encode('latin-1')))\nimport time; time.sleep(0.5)\nprint(os.read(3, 9999))"
+    outcome = kit.run(program).outcome
+    assert "invalid" in outcome["stdout"]["text"] or outcome["status"] == "ok", outcome["report"]
+    if "e999" not in text:
+        assert kit.effects == [] and outcome["calls"][0]["status"] == "invalid", outcome["calls"]
+
+
+def test_a_long_call_meets_the_wall_clock(kit: Tools) -> None:
+    kit.tool("peer.silent", time_max='"10s"')
+    ended = kit.run("tools.peer.silent()", "--wall", "1s")
+    assert ended.outcome["limit"]["name"] == "wall" and ended.seconds < 20
+
+
+def test_the_example(casemate: Casemate, tmp_path: Path) -> None:
+    example = Path(__file__).resolve().parents[2] / "examples/ledgers"
+    options = ["--tools", example / "tools.toml", "--policy", example / "policy.toml", "--audit", tmp_path / "audit"]
+    ended = casemate.run(*options, "--weaken", "unboxed-connector", example / "settle.py")
+    lines = ended.outcome["stdout"]["text"].splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["acme-07", "acme-10", "acme-13"], ended.outcome["report"]
+    assert len(ended.outcome["calls"]) == 28 and os.listdir(tmp_path / "audit/writers") == ["run-0"]
