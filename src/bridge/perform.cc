@@ -83,8 +83,8 @@ Performed make_call(const Job& job, audit::Recorded record) {
   result.result_bytes = done.reply.json.size();
   result.latency = std::chrono::duration_cast<microseconds>(now() - job.begun);
   if (done.reached) {
-    for (const auto& [label, source] : policy::labels_of(job.grants->policy, tool.capability).all())
-      result.labels_joined.push_back(label);
+    const policy::Labels brought = policy::labels_of(job.grants->policy, tool.capability);
+    for (const auto& [label, source] : brought.all()) result.labels_joined.push_back(label);
   }
   if (const auto put = job.grants->log->append(result, durability_of(job), Deadline::in(kRecordTime)); !put)
     return unavailable(job, "it was made, and what came of it could not be recorded: " + put.error().message,

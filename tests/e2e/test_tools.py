@@ -11,7 +11,8 @@ import pytest
 from conftest import Casemate, Ended
 
 PEER = Path(__file__).resolve().parent / "tools_peer.py"
-ALLOW = '[permissions]\nallow = ["*"]\n'
+SOURCES = "[labels.sources]\n"  # present: a result has the labels that somebody says, and no others
+ALLOW = '[permissions]\nallow = ["*"]\n' + SOURCES
 IMPORT = "from casemate import tools, ToolDenied, ToolError\n"
 
 
@@ -94,7 +95,7 @@ def test_forty_calls_are_forty_records(kit: Tools) -> None:
 @pytest.mark.parametrize("policy", ['[permissions]\ndeny = ["peer.*"]\nallow = ["*"]\n', 'default = "deny"\n'])
 def test_what_is_denied_has_no_effect_and_can_be_caught(kit: Tools, policy: str) -> None:
     kit.tool("peer.echo")
-    kit.policy = policy
+    kit.policy = policy + SOURCES
     program = """
 from concurrent.futures import ThreadPoolExecutor
 def one(n):
@@ -109,7 +110,7 @@ print(one(0), set(map(one, range(20))), set(ThreadPoolExecutor(4).map(one, range
 
 def test_an_ask_that_nobody_can_answer_is_a_denial(kit: Tools) -> None:
     kit.tool("peer.echo")
-    kit.policy = '[permissions]\nask = ["peer.echo"]\n'
+    kit.policy = '[permissions]\nask = ["peer.echo"]\n' + SOURCES
     printed = kit.printed("try: tools.peer.echo()\nexcept ToolDenied as e: print(e.message, '|', e.rule)")
     assert "nobody is there" in printed and "peer.echo" in printed
     assert kit.effects == [] and [r["verdict"] for r in kit.kinds("verdict")] == ["ask"]
@@ -229,6 +230,7 @@ def test_labels_grow_and_turn_an_allowed_call_into_one_that_asks(kit: Tools) -> 
     kit.policy = """
 [permissions]
 allow = ["web.fetch", "mail.send"]
+[labels.sources]
 [labels.sinks]
 "mail.send" = "external"
 [[flow]]

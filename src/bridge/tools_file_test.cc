@@ -1,0 +1,94 @@
+#include "bridge/tools_file.h"
+
+#include <gtest/gtest.h>
+
+namespace casemate::bridge {
+namespace {
+
+constexpr const char* kConnector = "[connectors.c]\nkind = \"exec\"\ncommand = [\"x\"]\n";
+
+std::string tool(const std::string& lines) {
+  return std::string(kConnector) + "[[tools]]\nname = \"a.b\"\nconnector = \"c\"\n" + lines;
+}
+
+TEST(ToolsFile, IsReadWhole) {
+  const ToolsFile file = read_tools_file(tool(R"(
+description = "what it does"
+effects = ["spend", "message"]
+annotations = ["writes"]
+labels = ["private"]
+tier = 1
+destination = "to"
+durable = false
+time_max = "5s"
+arguments = '{"type": "object"}'
+result = '''{"type": "array"}'''
+[connectors.h]
+kind = "http"
+url = "https://example.com/call"
+headers = {Authorization = "BANK_TOKEN"}
+parallel = 4
+)"));
+  ASSERT_TRUE(file.mistakes.empty()) << file.mistakes.front().what;
+  ASSERT_EQ(file.tools.size(), 1U);
+  const Tool& one = file.tools[0];
+  EXPECT_EQ(one.capability.name, "a.b");
+  EXPECT_TRUE(one.capability.effects.has(policy::Effect::kSpend));
+  EXPECT_TRUE(one.capability.annotations.has(policy::Annotation::kWrites));
+  EXPECT_EQ(one.capability.tier, policy::Tier::kOne);
+  EXPECT_EQ(one.capability.labels, std::vector<std::string>{"private"});
+  EXPECT_EQ(one.destination, "to");
+  EXPECT_FALSE(one.durable);
+  EXPECT_EQ(one.time_max, milliseconds{5000});
+  EXPECT_TRUE(one.arguments && one.result);
+  EXPECT_EQ(file.connectors, std::vector<std::string>{"c"});
+  ASSERT_EQ(file.specs.size(), 2U);
+  EXPECT_EQ(file.specs[1].kind, ConnectorSpec::Kind::kHttp);
+  EXPECT_EQ(file.specs[1].headers.at(0).second, "BANK_TOKEN");
+  EXPECT_EQ(file.specs[1].parallel, 4U);
+}
+
+TEST(ToolsFile, NothingIsAFileOfNothing) {
+  EXPECT_TRUE(read_tools_file("").mistakes.empty());
+  EXPECT_TRUE(read_tools_file("tools = []\n").mistakes.empty());
+}
+
+TEST(ToolsFile, EachMistakeIsToldWithItsPlace) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {tool("typo = 1\n"), "typo"},
+      {tool("effects = [\"spendx\"]\n"), "spendx"},
+      {tool("annotations = [\"nice\"]\n"), "nice"},
+      {tool("labels = [\"Not A Label\"]\n"), "Not A Label"},
+      {tool("tier = 3\n"), "tier"},
+      {tool("time_max = \"never\"\n"), "time_max"},
+      {tool("time_max = \"2h\"\n"), "time_max"},
+      {tool("arguments = '[1'\n"), "arguments"},
+      {tool("arguments = '{\"type\": \"text\"}'\n"), "arguments"},
+      {tool("arguments = '{\"unevaluatedItems\": false}'\n"), "unevaluatedItems"},
+      {tool("[[tools]]\nname = \"a.b\"\nconnector = \"c\"\n"), "another"},
+      {tool("[[tools]]\nname = \"a.c\"\nconnector = \"d\"\n"), "connectors.d"},
+      {tool("[[tools]]\nconnector = \"c\"\n"), "name"},
+      {tool("[[tools]]\nname = \"casemate.x\"\nconnector = \"c\"\n"), "casemate."},
+      {tool("[[tools]]\nname = \"a b\"\nconnector = \"c\"\n"), "a b"},
+      {"[connectors.c]\nkind = \"exec\"\n", "command"},
+      {"[connectors.c]\nkind = \"exec\"\ncommand = []\n", "command"},
+      {"[connectors.c]\nkind = \"magic\"\n", "kind"},
+      {"[connectors.c]\n", "kind"},
+      {"[connectors.c]\nkind = \"http\"\nurl = \"file:///etc/passwd\"\n", "url"},
+      {"[connectors.c]\nkind = \"caller\"\nurl = \"x\"\n", "url"},
+      {"connectors = 1\n", "connectors"},
+      {"x = 1\n", "x"},
+      {"[[tools", "line"},
+  };
+  for (const auto& [text, says] : wrong) {
+    const ToolsFile file = read_tools_file(text);
+    ASSERT_FALSE(file.mistakes.empty()) << text;
+    if (says != "line") EXPECT_NE(file.mistakes.front().what.find(says), std::string::npos) << file.mistakes.front().what;
+  }
+  const ToolsFile both = read_tools_file(tool("tier = 9\ntypo = 1\nlabels = [\"A\"]\n"));
+  EXPECT_EQ(both.mistakes.size(), 3U);
+  EXPECT_LT(both.mistakes[0].place, both.mistakes[1].place);
+}
+
+}  // namespace
+}  // namespace casemate::bridge
