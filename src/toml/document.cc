@@ -10,7 +10,7 @@
 namespace casemate::toml {
 namespace {
 
-constexpr std::size_t kShownMax = 80;
+constexpr std::size_t kShownMax = 160;
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 

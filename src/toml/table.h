@@ -47,7 +47,7 @@ class Table {
   std::optional<Text> word(std::string_view key, const std::vector<std::string_view>& words);
   std::optional<Integer> integer(std::string_view key, std::int64_t min, std::int64_t max);
   std::optional<Truth> boolean(std::string_view key);
-  // A list of strings with at most `items_max` of them.
+  // A list of strings with at most `items_max` of them. Has those that are strings, when others are mistakes.
   std::optional<Texts> texts(std::string_view key, std::size_t items_max);
   std::optional<Table> table(std::string_view key);
   // A list of tables, `[[key]]`. None when it is absent.
