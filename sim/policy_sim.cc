@@ -20,7 +20,8 @@ TEST(PolicySimulation, NoSendIsJudgedWithoutTheLabelsOfWhatWasDeliveredBefore) {
     held_back += world.held_back();
   });
   // A simulation in which nothing leaves, or nothing is held back, would show nothing.
-  std::printf("%zu admitted, %zu asked, %zu denied, %zu held back by a label\n", admitted, asked, denied, held_back);
+  std::printf("%zu admitted, %zu asked, %zu denied, %zu held back by a label\n", admitted, asked, denied,
+              held_back);
   EXPECT_GT(admitted, 10'000U);
   EXPECT_GT(asked, 1'000U);
   EXPECT_GT(denied, 1'000U);

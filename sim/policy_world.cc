@@ -60,7 +60,8 @@ beyond   = "deny"
 
 // What the world knows of its sources, without the file.
 const std::map<std::string, std::string>& labels_of_sources() {
-  static const std::map<std::string, std::string> kLabels = {{"web.get", "untrusted"}, {"hr.read", "private"}};
+  static const std::map<std::string, std::string> kLabels = {{"web.get", "untrusted"},
+                                                             {"hr.read", "private"}};
   return kLabels;
 }
 
@@ -108,13 +109,18 @@ Decision PolicyWorld::expected(const Pending& call) const {
 
 Decision PolicyWorld::judge_and_charge(const Pending& call, bool approved) {
   json::Writer writer;
-  writer.begin_object().field("to", call.to).field("cost", amount(call.cents)).field("currency", "EUR").end_object();
+  writer.begin_object()
+      .field("to", call.to)
+      .field("cost", amount(call.cents))
+      .field("currency", "EUR")
+      .end_object();
   const auto arguments = json::read(std::move(writer).take());
   const policy::Capability capability = policy::named(call.capability);
   const policy::Verdict verdict = judge(policy_, capability, {*arguments}, run_);
   EXPECT_EQ(verdict.decision, expected(call)) << call.capability << " " << verdict.grounds[0].rule;
   if (call.capability == "mail.send" && verdict.grounds[0].kind == policy::Ground::Kind::kFlow) ++held_back_;
-  const bool admitted = verdict.decision == Decision::kAllow || (approved && verdict.decision == Decision::kAsk);
+  const bool admitted =
+      verdict.decision == Decision::kAllow || (approved && verdict.decision == Decision::kAsk);
   if (admitted) {
     charge(policy_, capability, {*arguments}, run_);
     note_admitted(call);
@@ -147,8 +153,8 @@ void PolicyWorld::begin_call() {
   pending_.push_back(std::move(call));
 }
 
-// A person says no, or yes to arguments that they may have edited: those are judged again, with what the run has
-// been exposed to meanwhile.
+// A person says no, or yes to arguments that they may have edited: those are judged again, with what the run
+// has been exposed to meanwhile.
 void PolicyWorld::answer_ask(std::size_t index) {
   Pending call = pending_[index];
   pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -176,7 +182,8 @@ void PolicyWorld::end_call(std::size_t index) {
 
 void PolicyWorld::check_sink() {
   const bool seen = knows_.count("private") != 0;
-  EXPECT_EQ(judge_sink(policy_, policy::PseudoSink::kStdout, run_).decision, seen ? Decision::kDeny : Decision::kAllow);
+  EXPECT_EQ(judge_sink(policy_, policy::PseudoSink::kStdout, run_).decision,
+            seen ? Decision::kDeny : Decision::kAllow);
   EXPECT_EQ(judge_sink(policy_, policy::PseudoSink::kResult, run_).decision, Decision::kAllow);
 }
 

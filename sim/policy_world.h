@@ -1,8 +1,10 @@
-// One run's calls in every order that threads of a guest can bring about, with a second opinion beside the policy.
+// One run's calls in every order that threads of a guest can bring about, with a second opinion beside the
+// policy.
 //
-// The guest has several threads. Each asks for a call and waits for its answer; calls are judged, asked about,
-// answered with results or errors, and lost, in any order. What the guest knows is what was delivered to it; that
-// is noted here independently of RunState, from the tables of this world and not from the policy's file.
+// The guest has several threads. Each asks for a call and waits for its answer; calls are judged, asked
+// about, answered with results or errors, and lost, in any order. What the guest knows is what was delivered
+// to it; that is noted here independently of RunState, from the tables of this world and not from the
+// policy's file.
 #pragma once
 
 #include <map>

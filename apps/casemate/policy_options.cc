@@ -12,15 +12,16 @@ const char* const kPolicyUsage =
     "`casemate policy COMMAND --help` says more.\n";
 
 Command policy_check_table(PolicyArguments& arguments) {
-  return Command{"casemate policy check",
-                 "Reads a policy file and runs its tests; says all that is wrong with it, each with its place.",
-                 {{"FILE", "the policy; - reads standard input", &arguments.file, true}},
-                 {{"--json", nullptr, "one JSON document", &arguments.json}},
-                 "Examples:\n"
-                 "  casemate policy check policy.toml\n"
-                 "  casemate policy check --json - < policy.toml\n"
-                 "\n"
-                 "Exit codes: 0 nothing is wrong, 1 something is, 2 usage."};
+  return Command{
+      "casemate policy check",
+      "Reads a policy file and runs its tests; says all that is wrong with it, each with its place.",
+      {{"FILE", "the policy; - reads standard input", &arguments.file, true}},
+      {{"--json", nullptr, "one JSON document", &arguments.json}},
+      "Examples:\n"
+      "  casemate policy check policy.toml\n"
+      "  casemate policy check --json - < policy.toml\n"
+      "\n"
+      "Exit codes: 0 nothing is wrong, 1 something is, 2 usage."};
 }
 
 Command policy_explain_table(PolicyArguments& arguments) {
@@ -28,18 +29,21 @@ Command policy_explain_table(PolicyArguments& arguments) {
       "casemate policy explain",
       "Says what a policy decides about a call, by which rule, and what else applies.",
       {{"FILE", "the policy", &arguments.file},
-       {"CALL", "\"mail.send(to='a@example.com')\", or a way out: stdout, result, artifact", &arguments.call}},
+       {"CALL", "\"mail.send(to='a@example.com')\", or a way out: stdout, result, artifact",
+        &arguments.call}},
       {{"--label", "LABEL", "the run has it (may be given again)", &arguments.labels},
        {"--from", "WHO", "who calls: box (the default) or model", &arguments.from},
        {"--effect", "EFFECT", "the capability has it, beside what the file says", &arguments.effects},
-       {"--annotation", "WARNING", "its server says destructive, open-world or writes", &arguments.annotations},
+       {"--annotation", "WARNING", "its server says destructive, open-world or writes",
+        &arguments.annotations},
        {"--json", nullptr, "one JSON document", &arguments.json},
        {"--batch", nullptr, "cases from standard input, one JSON object a line; no FILE and CALL",
         &arguments.batch}},
       "Examples:\n"
       "  casemate policy explain policy.toml \"mail.send(to='a@example.com')\"\n"
       "  casemate policy explain policy.toml \"mail.send(to='a@example.com')\" --label untrusted\n"
-      "  casemate policy explain policy.toml 'payment.send({\"amount\": 250.00, \"currency\": \"EUR\"})' --json\n"
+      "  casemate policy explain policy.toml 'payment.send({\"amount\": 250.00, \"currency\": \"EUR\"})' "
+      "--json\n"
       "  casemate policy explain policy.toml stdout --label private\n"
       "\n"
       "Exit codes: 0 there is a verdict, whichever, 1 the file has mistakes, 2 usage."};

@@ -75,8 +75,8 @@ inline constexpr std::size_t kCapabilityNameMax = 128;
 inline constexpr std::size_t kLabelMax = 64;  // bytes
 // Labels of one run; a run that would have more is taken to have every label there is.
 inline constexpr std::size_t kLabelsMax = 256;
-inline constexpr std::size_t kDistinctMax = 10'000;        // values that a budget remembers
-inline constexpr std::size_t kDistinctValueMax = 1024;     // bytes of one of them
-inline constexpr std::size_t kTierOneAdvised = 15;         // first-class tools; more draw a warning
+inline constexpr std::size_t kDistinctMax = 10'000;     // values that a budget remembers
+inline constexpr std::size_t kDistinctValueMax = 1024;  // bytes of one of them
+inline constexpr std::size_t kTierOneAdvised = 15;      // first-class tools; more draw a warning
 
 }  // namespace casemate

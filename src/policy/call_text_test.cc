@@ -24,7 +24,8 @@ CallText call_of(std::string_view text) {
 
 TEST(CallText, ReadsArgumentsByName) {
   const CallText call = call_of(
-      "mail.send(to='a@example.com', amount = 12.50, 'odd key'=\"it's\", t=true, f=false, n=null, l=[1, 'x', []], o={a=1, b={}})");
+      "mail.send(to='a@example.com', amount = 12.50, 'odd key'=\"it's\", t=true, f=false, n=null, l=[1, 'x', "
+      "[]], o={a=1, b={}})");
   EXPECT_EQ(call.capability, "mail.send");
   const json::Value& arguments = call.arguments;
   ASSERT_EQ(arguments.members().size(), 8U);

@@ -31,7 +31,8 @@ struct Row {
 };
 
 void check(const std::vector<Row>& rows) {
-  for (const Row& row : rows) EXPECT_EQ(says(row.condition, row.arguments), row.says) << row.condition << " of " << row.arguments;
+  for (const Row& row : rows)
+    EXPECT_EQ(says(row.condition, row.arguments), row.says) << row.condition << " of " << row.arguments;
 }
 
 TEST(Condition, ComparesNumbersExactly) {
@@ -71,7 +72,8 @@ TEST(Condition, ACurrencyIsToAgree) {
          {"any l[*].a > 5 EUR", R"({"l":[{"a":9,"currency":"USD"},{"a":6,"currency":"EUR"}]})", "true"},
          {"all l[*].a > 5 EUR", R"({"l":[{"a":9,"currency":"USD"},{"a":6,"currency":"EUR"}]})",
           "unknown: `currency` is not EUR"},
-         {"(currency == 'EUR' and a > 100 EUR) or (currency == 'USD' and a > 120 USD) or currency not in ['EUR', 'USD']",
+         {"(currency == 'EUR' and a > 100 EUR) or (currency == 'USD' and a > 120 USD) or currency not in "
+          "['EUR', 'USD']",
           R"({"a":50,"currency":"USD"})", "false"}});
 }
 
@@ -93,15 +95,16 @@ TEST(Condition, ComparesStringsBooleansAndNull) {
 }
 
 TEST(Condition, GlobsAndLists) {
-  check({{"a ~ '*@example.com'", R"({"a":"b@example.com"})", "true"},
-         {"a !~ '*@example.com'", R"({"a":"b@example.com"})", "false"},
-         {"a !~ '*@example.com'", R"({"a":["b@example.com"]})", "unknown: `a` should be a string, is an array"},
-         {"a !~ '*@example.com'", R"({})", "unknown: `a` is missing"},
-         {"a in ['x', 'y']", R"({"a":"y"})", "true"},
-         {"a not in ['x', 'y']", R"({"a":"z"})", "true"},
-         {"a in [1, 2.0]", R"({"a":"2"})", "true"},
-         {"a in ['1']", R"({"a":1})", "unknown: `a` should be a string, is a number"},
-         {"a not in ['x']", R"({"a":null})", "unknown: `a` should be a string, is null"}});
+  check(
+      {{"a ~ '*@example.com'", R"({"a":"b@example.com"})", "true"},
+       {"a !~ '*@example.com'", R"({"a":"b@example.com"})", "false"},
+       {"a !~ '*@example.com'", R"({"a":["b@example.com"]})", "unknown: `a` should be a string, is an array"},
+       {"a !~ '*@example.com'", R"({})", "unknown: `a` is missing"},
+       {"a in ['x', 'y']", R"({"a":"y"})", "true"},
+       {"a not in ['x', 'y']", R"({"a":"z"})", "true"},
+       {"a in [1, 2.0]", R"({"a":"2"})", "true"},
+       {"a in ['1']", R"({"a":1})", "unknown: `a` should be a string, is a number"},
+       {"a not in ['x']", R"({"a":null})", "unknown: `a` should be a string, is null"}});
 }
 
 TEST(Condition, PresenceIsDecidedByWhatIsMissing) {
@@ -109,7 +112,8 @@ TEST(Condition, PresenceIsDecidedByWhatIsMissing) {
          {"present(a)", R"({})", "false"},
          {"not present(a.b)", R"({"a":{}})", "true"},
          {"not present(a.b)", R"({})", "true"},
-         {"not present(a.b)", R"({"a":"x"})", "unknown: `a.b` leads through a string where an object should be"},
+         {"not present(a.b)", R"({"a":"x"})",
+          "unknown: `a.b` leads through a string where an object should be"},
          {"present(l[*])", R"({"l":[]})", "false"},
          {"present(l[*])", R"({"l":[null]})", "true"},
          {"present(l[*].a)", R"({"l":[{},{"a":1}]})", "true"},
@@ -119,7 +123,8 @@ TEST(Condition, PresenceIsDecidedByWhatIsMissing) {
 
 TEST(Condition, PathsGoIntoObjectsAndLists) {
   check({{"to.address == 'x'", R"({"to":{"address":"x"}})", "true"},
-         {"to.address == 'x'", R"({"to":"x"})", "unknown: `to.address` leads through a string where an object should be"},
+         {"to.address == 'x'", R"({"to":"x"})",
+          "unknown: `to.address` leads through a string where an object should be"},
          {"'odd key'.\"in\" == 1", R"({"odd key":{"in":1}})", "true"},
          {"any l[*] ~ 'a*'", R"({"l":["b","ab"]})", "true"},
          {"all l[*] ~ 'a*'", R"({"l":["b","ab"]})", "false"},
@@ -185,16 +190,19 @@ TEST(Condition, IsBounded) {
     for (std::size_t i = 0; i < count; ++i) text += piece;
     return text;
   };
-  EXPECT_EQ(says(repeated("(", kConditionDepthMax - 1) + "a==1" + repeated(")", kConditionDepthMax - 1), R"({"a":1})"),
+  EXPECT_EQ(says(repeated("(", kConditionDepthMax - 1) + "a==1" + repeated(")", kConditionDepthMax - 1),
+                 R"({"a":1})"),
             "true");
-  EXPECT_NE(says(repeated("(", kConditionDepthMax) + "a==1" + repeated(")", kConditionDepthMax), "{}").find("levels"),
+  EXPECT_NE(says(repeated("(", kConditionDepthMax) + "a==1" + repeated(")", kConditionDepthMax), "{}")
+                .find("levels"),
             std::string::npos);
   EXPECT_NE(says(repeated("not ", 1000) + "a==1", "{}").find("levels"), std::string::npos);
   EXPECT_EQ(says(repeated("a==1 or ", kConditionTestsMax - 1) + "a==1", R"({"a":1})"), "true");
   EXPECT_NE(says(repeated("a==1 or ", kConditionTestsMax) + "a==1", "{}").find("tests"), std::string::npos);
   EXPECT_NE(says("a == '" + std::string(kPatternMax, 'x') + "'", "{}").find("bytes"), std::string::npos);
   EXPECT_NE(says("a" + repeated(".a", kArgumentPathMax) + " == 1", "{}").find("steps"), std::string::npos);
-  EXPECT_NE(says("a in [" + repeated("1,", kConditionListMax) + "1]", "{}").find("at most"), std::string::npos);
+  EXPECT_NE(says("a in [" + repeated("1,", kConditionListMax) + "1]", "{}").find("at most"),
+            std::string::npos);
 }
 
 TEST(Condition, LongArgumentsAreAnsweredAtOnce) {
@@ -202,7 +210,8 @@ TEST(Condition, LongArgumentsAreAnsweredAtOnce) {
   const std::string text(200'000, 'a');
   EXPECT_EQ(says("a ~ '*a*a*a*a*a*b*'", R"({"a":")" + text + R"("})"), "false");
   EXPECT_EQ(says("a > 5", R"({"a":)" + std::string(200'000, '9') + "}").substr(0, 8), "unknown:");
-  EXPECT_EQ(says("a > 5", R"({"a":")" + text + R"("})").size(), says("a > 5", R"({"a":")" + text + R"("})").size());
+  EXPECT_EQ(says("a > 5", R"({"a":")" + text + R"("})").size(),
+            says("a > 5", R"({"a":")" + text + R"("})").size());
   std::string list = "1";
   for (int i = 0; i < 49'000; ++i) list += ",1";
   EXPECT_EQ(says("all a[*] == 1 and any a[*] != 2", R"({"a":[)" + list + "]}"), "true");

@@ -73,8 +73,8 @@ TEST(Glob, IsBounded) {
 // Each of these makes a matcher that goes back and tries again take quadratic time or worse.
 TEST(Glob, LongTextsAreAnsweredAtOnce) {
   const std::string text(200'000, 'a');
-  std::vector<std::string> patterns = {"*b", "*a*b", "*a?b*", "a*a*a*a*a*a*a*a*b*", "*" + std::string(200, 'a') + "b*",
-                                       "*?*?*?*?*?*?b?*"};
+  std::vector<std::string> patterns = {
+      "*b", "*a*b", "*a?b*", "a*a*a*a*a*a*a*a*b*", "*" + std::string(200, 'a') + "b*", "*?*?*?*?*?*?b?*"};
   std::string many;
   for (int i = 0; i < 100; ++i) many += "*a";
   patterns.push_back(many + "*b?");

@@ -31,14 +31,17 @@ TEST(Judge, AbsentEmptyAndPresentListsAreDefined) {
   EXPECT_EQ(TestRun("[permissions]\ndeny = []\nask = []\n").says("a()"), "ask: default: ask");
   // An empty list of what is allowed is no permission for everything, nor a question about everything (B125).
   EXPECT_EQ(TestRun("[permissions]\nallow = []\n").says("a()"), "deny: permissions.allow: [] (line 2)");
-  EXPECT_EQ(TestRun("[permissions]\nask = ['a']\nallow = []\n").says("a()"), "ask: permissions.ask: a (line 2)");
+  EXPECT_EQ(TestRun("[permissions]\nask = ['a']\nallow = []\n").says("a()"),
+            "ask: permissions.ask: a (line 2)");
   EXPECT_EQ(TestRun("[permissions]\nallow = ['b']\n").says("a()"), "ask: default: ask");
 }
 
 TEST(Judge, UnknownNeverAllowsAndCountsAsAMatchElsewhere) {
   const TestRun run(
-      "[permissions]\ndeny = ['d(x > 5)']\nask = ['k(x > 5)']\nallow = ['a(x > 5)', 'd', 'k', 'n(not x > 5)']\n");
-  for (const char* arguments : {"()", "(x='many')", "(x=null)", "(x=[9])", "(x={a=9})", "(x=true)", "(y=9)"}) {
+      "[permissions]\ndeny = ['d(x > 5)']\nask = ['k(x > 5)']\nallow = ['a(x > 5)', 'd', 'k', 'n(not x > "
+      "5)']\n");
+  for (const char* arguments :
+       {"()", "(x='many')", "(x=null)", "(x=[9])", "(x={a=9})", "(x=true)", "(y=9)"}) {
     EXPECT_EQ(run.decides("d" + std::string(arguments)), "deny") << arguments;
     EXPECT_EQ(run.decides("k" + std::string(arguments)), "ask") << arguments;
     EXPECT_EQ(run.decides("a" + std::string(arguments)), "ask") << arguments;
@@ -73,12 +76,15 @@ TEST(Judge, TierOneFromABoxIsDeniedUnlessARuleNamesIt) {
   EXPECT_EQ(says("ask = ['p.pay(x > 5)']\n", Origin::kBox), "ask: default: ask");
   // A glob that covers it does not open it, though another rule names it.
   EXPECT_EQ(says("ask = ['p.pay(x > 5)']\nallow = ['p.*']\n", Origin::kBox), "ask: default: ask");
-  EXPECT_EQ(says("ask = ['p.pay(x > 5)']\nallow = ['p.*']\n", Origin::kModel), "allow: permissions.allow: p.* (line 3)");
+  EXPECT_EQ(says("ask = ['p.pay(x > 5)']\nallow = ['p.*']\n", Origin::kModel),
+            "allow: permissions.allow: p.* (line 3)");
   EXPECT_EQ(says("allow = ['p.*']\n", Origin::kModel), "allow: permissions.allow: p.* (line 2)");
 }
 
 TEST(Judge, EveryEffectAndTheCatalogueMakeTierOne) {
-  const TestRun run("[permissions]\nallow = ['*', 'named']\n[tiers]\n'declared' = 1\n'free' = { tier = 2, override = 'so' }\n");
+  const TestRun run(
+      "[permissions]\nallow = ['*', 'named']\n[tiers]\n'declared' = 1\n'free' = { tier = 2, override = 'so' "
+      "}\n");
   const auto empty = json::read("{}");
   for (const Effect effect : kEffects) {
     Capability capability = named("x");
@@ -102,9 +108,12 @@ TEST(Judge, FlowsTightenWhatIsAllowed) {
       "[permissions]\nallow = ['*', 'mail.send']\n"
       "[labels.sources]\n'web.*' = ['untrusted']\n'hr.*' = ['private']\n"
       "[labels.sinks]\n'mail.send' = 'external'\nstdout = 'shown'\n"
-      "[[flow]]\nwhen = 'untrusted in run and sink == external'\nverdict = 'ask'\nreason = 'it read the web'\n"
-      "[[flow]]\nwhen = 'untrusted in run and private in run and sink == external'\nverdict = 'deny'\nreason = 'both'\n"
-      "[[flow]]\nwhen = 'private in run and (sink == shown or sink == result)'\nverdict = 'deny'\nreason = 'p'\n";
+      "[[flow]]\nwhen = 'untrusted in run and sink == external'\nverdict = 'ask'\nreason = 'it read the "
+      "web'\n"
+      "[[flow]]\nwhen = 'untrusted in run and private in run and sink == external'\nverdict = 'deny'\nreason "
+      "= 'both'\n"
+      "[[flow]]\nwhen = 'private in run and (sink == shown or sink == result)'\nverdict = 'deny'\nreason = "
+      "'p'\n";
   TestRun run(file);
   EXPECT_EQ(run.decides("mail.send()"), "allow");
   run.make("web.get()");
@@ -123,7 +132,8 @@ TEST(Judge, FlowsTightenWhatIsAllowed) {
 }
 
 TEST(Judge, WhatNobodyClassedIsUntrustedAndExternal) {
-  const std::string flow = "[[flow]]\nwhen = 'untrusted in run and sink == external'\nverdict = 'deny'\nreason = 'x'\n";
+  const std::string flow =
+      "[[flow]]\nwhen = 'untrusted in run and sink == external'\nverdict = 'deny'\nreason = 'x'\n";
   TestRun nothing_said("[permissions]\nallow = ['*']\n" + flow);
   EXPECT_EQ(nothing_said.decides("a()"), "allow");
   nothing_said.make("a()");
@@ -132,8 +142,11 @@ TEST(Judge, WhatNobodyClassedIsUntrustedAndExternal) {
   said_to_be_none.make("a()");
   EXPECT_EQ(said_to_be_none.decides("a()"), "allow");
   // What acts on the outside is external although it is not listed.
-  TestRun effects("[permissions]\nallow = ['m', 'i']\n[effects]\nm = 'message'\ni = 'irreversible'\n[labels.sources]\n[labels.sinks]\n" + flow,
-                  {"untrusted"});
+  TestRun effects(
+      "[permissions]\nallow = ['m', 'i']\n[effects]\nm = 'message'\ni = "
+      "'irreversible'\n[labels.sources]\n[labels.sinks]\n" +
+          flow,
+      {"untrusted"});
   EXPECT_EQ(effects.decides("m()"), "deny");
   EXPECT_EQ(effects.decides("i()"), "allow");
 }
@@ -149,7 +162,9 @@ TEST(Judge, LabelsOfTheCatalogueAndOfErrorsJoinToo) {
 }
 
 TEST(Judge, BudgetsOfCalls) {
-  TestRun run("[permissions]\nallow = ['*']\n[[budgets.calls]]\nof = 'm.*'\nmax = 2\nbeyond = 'deny'\nreason = 'enough'\n");
+  TestRun run(
+      "[permissions]\nallow = ['*']\n[[budgets.calls]]\nof = 'm.*'\nmax = 2\nbeyond = 'deny'\nreason = "
+      "'enough'\n");
   run.make("m.a()");
   run.make("other()");
   EXPECT_EQ(run.decides("m.b()"), "allow");
@@ -161,7 +176,8 @@ TEST(Judge, BudgetsOfCalls) {
 
 TEST(Judge, BudgetsOfDifferentValues) {
   TestRun run(
-      "[permissions]\nallow = ['*']\n[[budgets.distinct]]\nof = 'm'\nargument = 'to[*]'\nmax = 3\nbeyond = 'ask'\n");
+      "[permissions]\nallow = ['*']\n[[budgets.distinct]]\nof = 'm'\nargument = 'to[*]'\nmax = 3\nbeyond = "
+      "'ask'\n");
   run.make("m(to=['a', 'b', 'a'])");
   EXPECT_EQ(run.decides("m(to=['a', 'b'])"), "allow");
   EXPECT_EQ(run.decides("m(to=['c'])"), "allow");
@@ -177,7 +193,8 @@ TEST(Judge, BudgetsOfDifferentValues) {
 
 TEST(Judge, BudgetsOfSumsAreExactAndPerCurrency) {
   TestRun run(
-      "[permissions]\nallow = ['*']\n[[budgets.sum]]\nof = 'p'\nargument = 'amount'\nmax = ['0.3 EUR', '1e3 USD']\n"
+      "[permissions]\nallow = ['*']\n[[budgets.sum]]\nof = 'p'\nargument = 'amount'\nmax = ['0.3 EUR', '1e3 "
+      "USD']\n"
       "beyond = 'deny'\n");
   run.make("p(amount=0.1, currency='EUR')");
   EXPECT_EQ(run.decides("p(amount=0.2, currency='EUR')"), "allow");
@@ -187,15 +204,17 @@ TEST(Judge, BudgetsOfSumsAreExactAndPerCurrency) {
   EXPECT_EQ(run.decides("p(amount=1e-400, currency='EUR')"), "deny");
   EXPECT_EQ(run.decides("p(amount=1000, currency='USD')"), "allow");
   for (const char* call :
-       {"p()", "p(amount=1)", "p(amount=1, currency='GBP')", "p(amount=-1, currency='USD')", "p(amount='x', currency='USD')",
-        "p(amount=1, currency=null)", "p(amount=1e999999999, currency='USD')", "p(amount=1, currency='usd')"}) {
+       {"p()", "p(amount=1)", "p(amount=1, currency='GBP')", "p(amount=-1, currency='USD')",
+        "p(amount='x', currency='USD')", "p(amount=1, currency=null)",
+        "p(amount=1e999999999, currency='USD')", "p(amount=1, currency='usd')"}) {
     EXPECT_EQ(run.decides(call), "deny") << call;
   }
 }
 
 TEST(Judge, ASumWithoutCurrencyOverAList) {
   TestRun run(
-      "[permissions]\nallow = ['*']\n[[budgets.sum]]\nof = 'p'\nargument = 'items[*].n'\nmax = '10'\nbeyond = 'ask'\n");
+      "[permissions]\nallow = ['*']\n[[budgets.sum]]\nof = 'p'\nargument = 'items[*].n'\nmax = '10'\nbeyond "
+      "= 'ask'\n");
   EXPECT_EQ(run.decides("p(items=[{n=4}, {n=6}])"), "allow");
   EXPECT_EQ(run.decides("p(items=[{n=4}, {n=6.1}])"), "ask");
   EXPECT_EQ(run.decides("p(items=[{n=4}, {}])"), "ask");

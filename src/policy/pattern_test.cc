@@ -77,9 +77,10 @@ TEST(Pattern, FaultsHaveAPlace) {
   EXPECT_EQ(fault("a b"), "0: a name has no ` `");
   EXPECT_EQ(fault("é"), "0: a name has no `é`");
   EXPECT_EQ(fault("a.b (x == 1)"), "0: a name has no ` `");
-  EXPECT_EQ(fault("a@spending"),
-            "1: there is no class \"@spending\"; there are spend, message, external, irreversible, regulated, "
-            "destructive, open-world, writes, tier1");
+  EXPECT_EQ(
+      fault("a@spending"),
+      "1: there is no class \"@spending\"; there are spend, message, external, irreversible, regulated, "
+      "destructive, open-world, writes, tier1");
   EXPECT_EQ(fault("a.b()").substr(0, 2), "4:");
   EXPECT_EQ(fault("a.b(x > 1"), "9: `)` is due at the end");
   EXPECT_EQ(fault("a.b(x > y)").substr(0, 2), "8:");

@@ -87,7 +87,8 @@ expect = "allow"
 }
 
 TEST(PolicyFile, AllMistakesComeTogetherWithTheirPlaces) {
-  EXPECT_EQ(mistakes(R"toml(defualt = "ask"
+  EXPECT_EQ(
+      mistakes(R"toml(defualt = "ask"
 default = "allow"
 [permissions]
 deny = ["git hub", 3, "a(b >> 1)"]
@@ -117,32 +118,33 @@ when = "untrusted in"
 verdict = "deny"
 reason = "x"
 )toml"),
-            "1:1 unknown key \"defualt\"; there are budgets, default, effects, flow, labels, permissions, test, tiers\n"
-            "2:11 default should be one of ask, deny, is \"allow\"\n"
-            "4:10 a name has no ` `\n"
-            "4:20 deny should be a list of strings, this is an integer\n"
-            "4:29 a number is due here, not `>`\n"
-            "5:7 ask should be a list, is a string\n"
-            "6:10 a class cannot allow, only deny or ask: servers have a say in classes\n"
-            "6:22 there is no class \"@nothing\"; there are spend, message, external, irreversible, regulated, "
-            "destructive, open-world, writes, tier1\n"
-            "7:1 unknown key \"never\" in permissions; there are allow, ask, deny\n"
-            "9:11 a label is a word of small letters, digits, \"_\" and \"-\"\n"
-            "11:2 a name has no ` `\n"
-            "12:8 a label is a word of small letters, digits, \"_\" and \"-\"\n"
-            "12:13 labels.sources should be a list of strings, this is an integer\n"
-            "14:7 a sink's class is a word of small letters, digits, \"_\" and \"-\"\n"
-            "16:8 an effect is spend, message, external, irreversible or regulated\n"
-            "18:7 a tier is 1, 2 or { tier = 2, override = \"why\" }\n"
-            "19:1 an override names one capability: no wildcards\n"
-            "20:30 an override says why\n"
-            "21:16 nothing has to be overridden for tier 1\n"
-            "22:7 a tier is 1, 2 or { tier = 2, override = \"why\" }\n"
-            "23:1 [[flow]] has no reason\n"
-            "24:9 no source has the label nobody; there are Bad, private, untrusted, and those of `labels.others`\n"
-            "24:35 no sink is of the class nowhere; there are artifact, external, result, stdout\n"
-            "25:11 verdict should be one of ask, deny, is \"allow\"\n"
-            "27:21 `run` is due here, not the end\n");
+      "1:1 unknown key \"defualt\"; there are budgets, default, effects, flow, labels, permissions, test, "
+      "tiers\n"
+      "2:11 default should be one of ask, deny, is \"allow\"\n"
+      "4:10 a name has no ` `\n"
+      "4:20 deny should be a list of strings, this is an integer\n"
+      "4:29 a number is due here, not `>`\n"
+      "5:7 ask should be a list, is a string\n"
+      "6:10 a class cannot allow, only deny or ask: servers have a say in classes\n"
+      "6:22 there is no class \"@nothing\"; there are spend, message, external, irreversible, regulated, "
+      "destructive, open-world, writes, tier1\n"
+      "7:1 unknown key \"never\" in permissions; there are allow, ask, deny\n"
+      "9:11 a label is a word of small letters, digits, \"_\" and \"-\"\n"
+      "11:2 a name has no ` `\n"
+      "12:8 a label is a word of small letters, digits, \"_\" and \"-\"\n"
+      "12:13 labels.sources should be a list of strings, this is an integer\n"
+      "14:7 a sink's class is a word of small letters, digits, \"_\" and \"-\"\n"
+      "16:8 an effect is spend, message, external, irreversible or regulated\n"
+      "18:7 a tier is 1, 2 or { tier = 2, override = \"why\" }\n"
+      "19:1 an override names one capability: no wildcards\n"
+      "20:30 an override says why\n"
+      "21:16 nothing has to be overridden for tier 1\n"
+      "22:7 a tier is 1, 2 or { tier = 2, override = \"why\" }\n"
+      "23:1 [[flow]] has no reason\n"
+      "24:9 no source has the label nobody; there are Bad, private, untrusted, and those of `labels.others`\n"
+      "24:35 no sink is of the class nowhere; there are artifact, external, result, stdout\n"
+      "25:11 verdict should be one of ask, deny, is \"allow\"\n"
+      "27:21 `run` is due here, not the end\n");
 }
 
 TEST(PolicyFile, MistakesOfBudgetsAndTests) {
@@ -210,29 +212,35 @@ before = ["b"]
 TEST(PolicyFile, ATestThatFailsRejectsTheFile) {
   const std::string file = "[permissions]\nallow = ['a.b']\n[[test]]\ncall = 'a.b()'\nexpect = 'allow'\n";
   EXPECT_EQ(mistakes(file), "");
-  EXPECT_EQ(mistakes(file + "[[test]]\ncall = 'a.c()'\nexpect = 'allow'\n[[test]]\ncall = 'a.b()'\nexpect = 'deny'\n"),
-            "8:10 this test expects allow and the verdict is ask by default: ask: no rule allows it\n"
-            "11:10 this test expects deny and the verdict is allow by permissions.allow: a.b (line 2): it matches the "
-            "call\n");
+  EXPECT_EQ(
+      mistakes(file +
+               "[[test]]\ncall = 'a.c()'\nexpect = 'allow'\n[[test]]\ncall = 'a.b()'\nexpect = 'deny'\n"),
+      "8:10 this test expects allow and the verdict is ask by default: ask: no rule allows it\n"
+      "11:10 this test expects deny and the verdict is allow by permissions.allow: a.b (line 2): it matches "
+      "the "
+      "call\n");
 }
 
 TEST(PolicyFile, TestsMayHaveCallsBefore) {
-  EXPECT_EQ(mistakes("[permissions]\nallow = ['web.get', 'b.send']\n[effects]\n'b.send' = 'message'\n"
-                     "[labels.sources]\n'web.*' = ['untrusted']\n[labels.sinks]\n"
-                     "[[flow]]\nwhen = 'untrusted in run and sink == external'\nverdict = 'ask'\nreason = 'x'\n"
-                     "[[budgets.calls]]\nof = 'web.get'\nmax = 1\nbeyond = 'deny'\n"
-                     "[[test]]\ncall = 'b.send()'\nexpect = 'allow'\n"
-                     "[[test]]\nbefore = ['web.get()']\ncall = 'b.send()'\nexpect = 'ask'\n"
-                     "[[test]]\nbefore = ['web.get()']\ncall = 'web.get()'\nexpect = 'deny'\n"
-                     "[[test]]\nlabels = ['untrusted']\nsink = 'stdout'\nexpect = 'allow'\n"
-                     "[[test]]\ncall = 'web.get()'\neffects = ['spend']\nannotations = ['writes']\nfrom = 'model'\n"
-                     "expect = 'allow'\n"),
-            "");
+  EXPECT_EQ(
+      mistakes("[permissions]\nallow = ['web.get', 'b.send']\n[effects]\n'b.send' = 'message'\n"
+               "[labels.sources]\n'web.*' = ['untrusted']\n[labels.sinks]\n"
+               "[[flow]]\nwhen = 'untrusted in run and sink == external'\nverdict = 'ask'\nreason = 'x'\n"
+               "[[budgets.calls]]\nof = 'web.get'\nmax = 1\nbeyond = 'deny'\n"
+               "[[test]]\ncall = 'b.send()'\nexpect = 'allow'\n"
+               "[[test]]\nbefore = ['web.get()']\ncall = 'b.send()'\nexpect = 'ask'\n"
+               "[[test]]\nbefore = ['web.get()']\ncall = 'web.get()'\nexpect = 'deny'\n"
+               "[[test]]\nlabels = ['untrusted']\nsink = 'stdout'\nexpect = 'allow'\n"
+               "[[test]]\ncall = 'web.get()'\neffects = ['spend']\nannotations = ['writes']\nfrom = 'model'\n"
+               "expect = 'allow'\n"),
+      "");
 }
 
 TEST(PolicyFile, TierTwoByAWordIsRefusedForWhatHasAnEffect) {
-  EXPECT_EQ(mistakes("[effects]\n'a.*' = ['spend']\n[tiers]\n'a.b' = 2\n'c' = 2\n'a.d' = { tier = 2, override = 'so' }\n"),
-            "4:1 line 2 says that it has an effect of tier 1; tier 2 then needs { tier = 2, override = \"why\" }\n");
+  EXPECT_EQ(mistakes("[effects]\n'a.*' = ['spend']\n[tiers]\n'a.b' = 2\n'c' = 2\n'a.d' = { tier = 2, "
+                     "override = 'so' }\n"),
+            "4:1 line 2 says that it has an effect of tier 1; tier 2 then needs { tier = 2, override = "
+            "\"why\" }\n");
 }
 
 TEST(PolicyFile, HostileFilesAreRefusedAtOnce) {

@@ -19,7 +19,8 @@ namespace casemate::policy {
 inline std::string listed(const std::vector<toml::Mistake>& mistakes) {
   std::string all;
   for (const toml::Mistake& mistake : mistakes) {
-    all += std::to_string(mistake.place.line) + ":" + std::to_string(mistake.place.column) + " " + mistake.what + "\n";
+    all += std::to_string(mistake.place.line) + ":" + std::to_string(mistake.place.column) + " " +
+           mistake.what + "\n";
   }
   return all;
 }
@@ -35,7 +36,8 @@ inline Capability named(std::string name) { return Capability{std::move(name), {
 
 // A run of one policy, with calls as text.
 struct TestRun {
-  explicit TestRun(std::string_view text, const std::vector<std::string>& labels = {}) : policy(policy_of(text)) {
+  explicit TestRun(std::string_view text, const std::vector<std::string>& labels = {})
+      : policy(policy_of(text)) {
     Labels seed;
     for (const std::string& label : labels) seed.add(label, "the harness");
     run = start(policy, seed);
@@ -53,7 +55,8 @@ struct TestRun {
     const Verdict judged = verdict(call, origin);
     const Ground& ground = judged.grounds.front();
     EXPECT_EQ(ground.decision, judged.decision);
-    const std::string line = ground.place.line == 0 ? "" : " (line " + std::to_string(ground.place.line) + ")";
+    const std::string line =
+        ground.place.line == 0 ? "" : " (line " + std::to_string(ground.place.line) + ")";
     return std::string(word(judged.decision)) + ": " + ground.rule + line;
   }
 

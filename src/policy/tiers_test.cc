@@ -13,7 +13,8 @@ namespace {
 TEST(Tiers, ListsWhatTheFileNamesAndTheCatalogueHas) {
   const Policy policy = policy_of(
       "[permissions]\nask = ['mail.send(x > 1)']\nallow = ['docs.*', 'ledger.read']\n"
-      "[effects]\n'mail.send' = 'message'\n'pay.*' = 'spend'\n[tiers]\n'draft.send' = { tier = 2, override = 'a draft' }\n");
+      "[effects]\n'mail.send' = 'message'\n'pay.*' = 'spend'\n[tiers]\n'draft.send' = { tier = 2, override = "
+      "'a draft' }\n");
   Capability pay = named("pay.now");
   Capability writer = named("wiki.edit");
   writer.annotations.add(Annotation::kWrites);
@@ -53,9 +54,13 @@ TEST(Tiers, MoreThanFifteenDrawAWarning) {
 }
 
 TEST(Tiers, AnAllowRuleThatCoversATierOneCapabilityDrawsAWarning) {
-  EXPECT_EQ(listed(Policy::parse("[permissions]\nallow = ['mail.*']\n[effects]\n'mail.send' = 'message'\n").warnings),
-            "2:10 this covers mail.send, which is tier 1, and does not open it to code in a box: name it\n");
-  EXPECT_EQ(listed(Policy::parse("[permissions]\nallow = ['mail.send']\n[effects]\n'mail.send' = 'message'\n").warnings), "");
+  EXPECT_EQ(
+      listed(
+          Policy::parse("[permissions]\nallow = ['mail.*']\n[effects]\n'mail.send' = 'message'\n").warnings),
+      "2:10 this covers mail.send, which is tier 1, and does not open it to code in a box: name it\n");
+  EXPECT_EQ(listed(Policy::parse("[permissions]\nallow = ['mail.send']\n[effects]\n'mail.send' = 'message'\n")
+                       .warnings),
+            "");
 }
 
 }  // namespace

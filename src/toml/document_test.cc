@@ -34,11 +34,12 @@ std::string place(Place place) { return std::to_string(place.line) + ":" + std::
 
 TEST(Toml, ReadsEveryKindInTheOrderOfTheFile) {
   const Node root = root_of(
-      "z = 'text'\na = -5\nf = 1.5\nb = true\nd = 2020-01-01\nl = [1, [2], {x = 1}]\n[t]\nk = 1\n[[e]]\n[[e]]\n");
+      "z = 'text'\na = -5\nf = 1.5\nb = true\nd = 2020-01-01\nl = [1, [2], {x = 1}]\n[t]\nk = "
+      "1\n[[e]]\n[[e]]\n");
   ASSERT_EQ(root.entries.size(), 8U);
-  const Node::Kind kinds[] = {Node::Kind::kString, Node::Kind::kInteger, Node::Kind::kFloat,
-                              Node::Kind::kBoolean, Node::Kind::kTime, Node::Kind::kArray,
-                              Node::Kind::kTable, Node::Kind::kArray};
+  const Node::Kind kinds[] = {Node::Kind::kString,  Node::Kind::kInteger, Node::Kind::kFloat,
+                              Node::Kind::kBoolean, Node::Kind::kTime,    Node::Kind::kArray,
+                              Node::Kind::kTable,   Node::Kind::kArray};
   for (std::size_t i = 0; i < root.entries.size(); ++i) EXPECT_EQ(root.entries[i].value.kind, kinds[i]) << i;
   EXPECT_EQ(root.entries[0].key.text, "z");
   EXPECT_EQ(root.entries[0].value.text.text, "text");
@@ -60,7 +61,8 @@ TEST(Toml, EverythingKnowsItsPlace) {
 
 TEST(Toml, CharactersOfAStringHavePlaces) {
   const Node root = root_of(
-      "a = 'héllo'\nb = \"x\\ty\"\nc = '''\none\ntwo'''\nd = \"\"\"in\nline\"\"\"\ne = ''\nf = \"\"\"\n\\\n  z\"\"\"\n");
+      "a = 'héllo'\nb = \"x\\ty\"\nc = '''\none\ntwo'''\nd = \"\"\"in\nline\"\"\"\ne = ''\nf = \"\"\"\n\\\n  "
+      "z\"\"\"\n");
   const Text& plain = root.entries[0].value.text;
   EXPECT_EQ(place(plain.at(0)), "1:6");
   EXPECT_EQ(place(plain.at(3)), "1:8");  // behind the é, which has two bytes
@@ -92,7 +94,8 @@ TEST(Toml, RefusesBytesThatAreNoText) {
   EXPECT_EQ(said("a = 1\nb = 'x\0y'\n"s), "2:7 a NUL byte\n");
   EXPECT_EQ(said("\0"s), "1:1 a NUL byte\n");
   EXPECT_NE(said("a = 'x' # \0\n"s), "(none)");
-  for (const char* text : {"a = '\xff'\n", "\xfe\xff", "a = '\xed\xa0\x80'\n", "# \xc3\n", "a = \"\xc0\x80\"", "\xc3"}) {
+  for (const char* text :
+       {"a = '\xff'\n", "\xfe\xff", "a = '\xed\xa0\x80'\n", "# \xc3\n", "a = \"\xc0\x80\"", "\xc3"}) {
     EXPECT_NE(said(text), "(none)") << text;
   }
 }

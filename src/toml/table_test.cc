@@ -68,22 +68,25 @@ TEST(Table, AllMistakesComeTogether) {
 }
 
 TEST(Table, ListsAreBounded) {
-  EXPECT_EQ(said("a = ['x', 'x', 'x']\n[[t]]\n[[t]]\n", [](Table& file) {
-              EXPECT_FALSE(file.texts("a", 2).has_value());
-              EXPECT_TRUE(file.tables("t", 1).empty());
-            }).substr(0, 28),
+  EXPECT_EQ(said("a = ['x', 'x', 'x']\n[[t]]\n[[t]]\n",
+                 [](Table& file) {
+                   EXPECT_FALSE(file.texts("a", 2).has_value());
+                   EXPECT_TRUE(file.tables("t", 1).empty());
+                 })
+                .substr(0, 28),
             "1:5 a has more than 2 items\n");
   EXPECT_EQ(said("a = ['x', 'x']\n", [](Table& file) { EXPECT_TRUE(file.texts("a", 2).has_value()); }), "");
 }
 
 TEST(Table, TablesOfAListAndWhatTheyNeed) {
-  EXPECT_EQ(said("[[t]]\nx = 1\n[[t]]\n", [](Table& file) {
-              for (Table& table : file.tables("t", 5)) {
-                table.need("x");
-                (void)table.integer("x", 0, 9);
-                table.finish();
-              }
-            }),
+  EXPECT_EQ(said("[[t]]\nx = 1\n[[t]]\n",
+                 [](Table& file) {
+                   for (Table& table : file.tables("t", 5)) {
+                     table.need("x");
+                     (void)table.integer("x", 0, 9);
+                     table.finish();
+                   }
+                 }),
             "3:1 [[t]] has no x\n");
   EXPECT_EQ(said("t = [1]\n", [](Table& file) { EXPECT_TRUE(file.tables("t", 5).empty()); }),
             "1:6 t should be a list of tables, this is an integer\n");
@@ -92,17 +95,19 @@ TEST(Table, TablesOfAListAndWhatTheyNeed) {
 }
 
 TEST(Table, KeysThatAreDataAreNotUnknown) {
-  EXPECT_EQ(said("[d]\n'x y' = 1\nz = ['a']\n", [](Table& file) {
-              auto table = file.table("d");
-              ASSERT_TRUE(table.has_value());
-              ASSERT_EQ(table->entries().size(), 2U);
-              EXPECT_EQ(table->entries()[0].key.text, "x y");
-              const auto one = one_or_more_texts(table->entries()[1].value, "d", 5, table->mistakes());
-              ASSERT_TRUE(one.has_value());
-              EXPECT_EQ(one->items[0].text, "a");
-              EXPECT_FALSE(one_or_more_texts(table->entries()[0].value, "d", 5, table->mistakes()).has_value());
-              table->finish();
-            }),
+  EXPECT_EQ(said("[d]\n'x y' = 1\nz = ['a']\n",
+                 [](Table& file) {
+                   auto table = file.table("d");
+                   ASSERT_TRUE(table.has_value());
+                   ASSERT_EQ(table->entries().size(), 2U);
+                   EXPECT_EQ(table->entries()[0].key.text, "x y");
+                   const auto one = one_or_more_texts(table->entries()[1].value, "d", 5, table->mistakes());
+                   ASSERT_TRUE(one.has_value());
+                   EXPECT_EQ(one->items[0].text, "a");
+                   EXPECT_FALSE(
+                       one_or_more_texts(table->entries()[0].value, "d", 5, table->mistakes()).has_value());
+                   table->finish();
+                 }),
             "2:9 d should be a string or a list of strings, is an integer\n");
 }
 

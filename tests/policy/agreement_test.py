@@ -37,7 +37,7 @@ def test_agrees_on_random_policies(policy: Policy) -> None:
         batch = cases(begin, min(BATCH, first + wanted // CALLS_OF_A_RUN - begin))
         lines = [as_json({"policy": text, "labels": labels, "calls": calls}) for _, text, labels, calls in batch]
         done = policy("explain", "--batch", text="\n".join(lines) + "\n")
-        assert done.returncode == 0, (done.returncode, done.stderr, [x for x in done.stdout.splitlines() if "error" in x][:3])
+        assert done.returncode == 0, (done.stderr, [line for line in done.stdout.splitlines() if "error" in line][:3])
         answers = [json.loads(line) for line in done.stdout.splitlines()]
         assert len(answers) == len(batch)
         for (seed, text, labels, calls), answer in zip(batch, answers, strict=True):

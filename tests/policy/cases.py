@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
-from oracle import ANNOTATIONS, TIER_ONE, Number
+from conditions import Number
+from oracle import ANNOTATIONS, TIER_ONE
 
 NAMES = ["a.x", "a.y", "b.pay", "b.send", "c", "a.x.y"]
 GLOBS = ["*", "a.*", "?.x", "b.*", "b.p*", "*y", "?", "a.?", *NAMES]
@@ -185,7 +187,7 @@ def value(pick: random.Random, depth: int = 2) -> Any:
 def arguments(pick: random.Random, depth: int = 2) -> dict[str, Any]:
     """Arguments whose types are often those that conditions want."""
     made: dict[str, Any] = {}
-    usual = {
+    usual: dict[str, Callable[[], Any]] = {
         "to": lambda: pick.choice(TEXTS),
         "amount": lambda: Number(pick.choice(NUMBERS)),
         "currency": lambda: pick.choice(["EUR", "EUR", "USD", "GBP"]),
