@@ -149,6 +149,16 @@ def test_hostile_files_end_in_a_line(policy: Policy, tmp_path: Path) -> None:
     assert policy("check", str(tmp_path)).returncode == 2
 
 
+def test_the_documented_policy_is_one(policy: Policy) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text()
+    blocks = page.split("```toml\n")[1:]
+    assert len(blocks) == 2
+    for block in blocks:
+        done = policy("check", "-", text=block.split("```")[0])
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
+        assert "warning" not in done.stdout
+
+
 def test_help_and_usage(policy: Policy) -> None:
     assert policy("--help").returncode == 0
     for command in ("check", "explain", "tiers"):
