@@ -310,7 +310,54 @@ def imports_seeds() -> Iterator[tuple[str, bytes]]:
     yield "not_text", b"\0\xff\xfe import numpy\0\r\nimport\xc3\xa9 numpy"
 
 
+def policy_seeds() -> Iterator[tuple[str, bytes]]:
+    """Policy files, well formed and not."""
+    lists = b"[permissions]\ndeny = ['github.delete_*', '@destructive']\nask = [\"mail.send(to !~ '*@example.com')\"]\n"
+    lists += b"allow = ['docs.*', \"mail.send(to ~ '*@example.com')\"]\n"
+    labels = b"[labels]\nothers = ['odd']\n[labels.sources]\n'web.*' = ['untrusted']\n[labels.sinks]\nstdout = 'seen'\n"
+    flow = b"[[flow]]\nwhen = 'untrusted in run and sink == external'\nverdict = 'ask'\nreason = 'x'\n"
+    tiers = b"[effects]\n'mail.*' = 'message'\n[tiers]\n'a' = 1\n'mail.send' = { tier = 2, override = 'so' }\n"
+    budgets = b"[[budgets.calls]]\nof = '*'\nmax = 1\nbeyond = 'deny'\n[[budgets.sum]]\nof = 'payment.send'\n"
+    budgets += b"argument = 'amount'\nmax = ['12.50 EUR', '1 USD']\nbeyond = 'ask'\n[[budgets.distinct]]\nof = '@message'\n"
+    budgets += b"argument = 'to'\nmax = 1\nbeyond = 'ask'\nreason = 'x'\n"
+    test = b"[[test]]\ncall = \"a(x='b', y=[1, {z=null}])\"\nlabels = ['odd']\nbefore = ['b()']\nexpect = 'deny'\n"
+    whole = b"default = 'ask'\n" + lists + labels + tiers + flow + budgets
+    yield "whole", whole + test
+    yield "failing_test", lists + test.replace(b"'deny'", b"'allow'")
+    yield "empty", b""
+    yield "unknown_keys", b"defualt = 'ask'\n[permisions]\n[labels]\nx = 1\n"
+    yield "wrong_types", b"default = 1\npermissions = []\nlabels = 1.5\nflow = {}\nbudgets = 1979-05-27\ntest = [1]\n"
+    yield "escapes", b'"\\u001b" = 1\n[permissions]\nask = ["a(x == \'\\u0000\')", """\nb(\n  c >> 1)"""]\n'
+    yield "deep_lists", b"a = " + b"[" * 300 + b"]" * 300
+    yield "deep_keys", b".".join([b"a"] * 300) + b" = 1\n"
+    yield "deep_condition", b"[permissions]\nallow = ['a(" + b"(" * 60 + b"x > 1" + b")" * 60 + b")']\n"
+    yield "nul", b"default = 'ask\0'\n"
+    yield "not_utf8", b"default = '\xff'\n"
+    yield "not_toml", b"default = ask\n"
+    yield "key_twice", b"default = 'ask'\ndefault = 'deny'\n"
+    yield "byte_order_mark", b"\xef\xbb\xbf" + whole
+
+
+def condition_seeds() -> Iterator[tuple[str, bytes]]:
+    """What stands in the strings of a policy file."""
+    yield "numbers", b"amount > 100 EUR or amount <= -1.5e3 and amount != 0 EUR from o.c"
+    yield "strings", b"a == 'it''s' and \"odd key\".b != \"x\" or a in ['x', ''] or a not in [1, 2.0]"
+    yield "globs", b"to !~ '*@b' and not to ~ 'a\\\\\\*?'"
+    yield "lists", b"any l[*].a == 2 or all l[*][*] ~ 'x*' or present(o.a)"
+    yield "words", b"a == true or a == false or a == null"
+    yield "pattern", b"mail.*@message(to !~ '*@example.com')"
+    yield "flow", b"untrusted in run and (sink == external or effect != spend) and odd not in run"
+    yield "call", b"mail.send(to='a@b', amount=12.50, l=[1, 'x', {y=null}])"
+    yield "json_call", b'mail.send({"to": "a@b", "n": 1e400})'
+    yield "deep", b"(" * 40 + b"a == 1" + b")" * 40
+    yield "nots", b"not " * 40 + b"a == 1"
+    yield "huge_number", b"a > 1e999999999"
+    yield "open_string", b"a == 'x"
+    yield "steps", b"a" + b".a" * 20 + b" == 1"
+
+
 SEEDS = {
+    "condition": condition_seeds,
     "frame": frame_seeds,
     "guest_control": guest_control_seeds,
     "guest_messages": guest_messages_seeds,
@@ -321,6 +368,7 @@ SEEDS = {
     "layer": layer_seeds,
     "manifest": manifest_seeds,
     "oci": oci_seeds,
+    "policy": policy_seeds,
     "utf8": utf8_seeds,
 }
 

@@ -10,6 +10,7 @@
 #include "doctor_command.h"
 #include "image_command.h"
 #include "json/utf8.h"
+#include "policy_command.h"
 #include "run_command.h"
 
 namespace {
@@ -21,6 +22,7 @@ constexpr const char* kUsage =
     "  casemate doctor           what this host gives, promise by promise, and how to fix what is missing\n"
     "  casemate bench            what runs cost here, against Python bare and in other sandboxes\n"
     "  casemate image COMMAND    build, list, inspect and verify the images that boxes run in\n"
+    "  casemate policy COMMAND   check policy files and explain what they decide\n"
     "\n"
     "Examples:\n"
     "  casemate run --trust trusted analysis.py\n"
@@ -47,6 +49,7 @@ int main(int argc, char** argv) {
   if (command == "doctor") return casemate::doctor_command(argc - 1, argv + 1);
   if (command == "bench") return casemate::bench_command(argc - 1, argv + 1);
   if (command == "image") return casemate::image_command(argc - 1, argv + 1);
+  if (command == "policy") return casemate::policy_command(argc - 1, argv + 1);
   if (command == "--help" || command == "-h" || command == "help") {
     std::fputs(kUsage, stdout);
     return argc > 1 ? 0 : 2;

@@ -82,9 +82,9 @@ inline constexpr std::size_t kCapabilityNameMax = 128;
 inline constexpr std::size_t kLabelMax = 64;  // bytes
 // Labels of one run; a run that would have more is taken to have every label there is.
 inline constexpr std::size_t kLabelsMax = 256;
-inline constexpr std::size_t kDistinctMax = 10'000;        // values that a budget remembers
-inline constexpr std::size_t kDistinctValueMax = 1024;     // bytes of one of them
-inline constexpr std::size_t kTierOneAdvised = 15;         // first-class tools; more draw a warning
+inline constexpr std::size_t kDistinctMax = 10'000;     // values that a budget remembers
+inline constexpr std::size_t kDistinctValueMax = 1024;  // bytes of one of them
+inline constexpr std::size_t kTierOneAdvised = 15;      // first-class tools; more draw a warning
 // One record of an audit log, its line end included. A verdict has some 700 bytes.
 inline constexpr std::size_t kAuditRecordMax = std::size_t{64} << 10;
 // A segment is closed before it would be larger. One that is read whole takes a second of verify.

@@ -23,8 +23,7 @@ struct Spelled {
 };
 
 std::string_view take_digits(std::string_view& text) {
-  const std::string_view digits =
-      text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
+  const std::string_view digits = text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
   text.remove_prefix(digits.size());
   return digits;
 }
@@ -40,7 +39,8 @@ std::optional<Spelled> spell(std::string_view text) {
   Spelled spelled;
   spelled.negative = take_one(text, "-");
   spelled.whole = take_digits(text);
-  if (spelled.whole.empty() || (spelled.whole.size() > 1 && spelled.whole.front() == '0')) return std::nullopt;
+  if (spelled.whole.empty() || (spelled.whole.size() > 1 && spelled.whole.front() == '0'))
+    return std::nullopt;
   if (take_one(text, ".")) {
     spelled.fraction = take_digits(text);
     if (spelled.fraction.empty()) return std::nullopt;
@@ -107,7 +107,8 @@ Result<Decimal> Decimal::checked(bool negative, std::string digits, std::int64_t
 
 Result<Decimal> Decimal::parse(std::string_view text) {
   const std::optional<Spelled> spelled = spell(text);
-  if (!spelled) return fail(ErrorCode::kInvalid, "\"" + one_line(text, kShownMax) + "\" does not spell a number");
+  if (!spelled)
+    return fail(ErrorCode::kInvalid, "\"" + one_line(text, kShownMax) + "\" does not spell a number");
   std::string digits(spelled->whole);
   digits += spelled->fraction;
   return checked(spelled->negative, std::move(digits),

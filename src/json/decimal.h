@@ -19,8 +19,8 @@ class Decimal {
 
   Decimal() = default;  // zero
 
-  // `text`: a number as RFC 8259 spells it. "1e400" is one; zero has no sign and any exponent. Takes linear time.
-  // Errors: invalid (it is not spelled so: NaN, "+1", " 1", "1_000", ".5"), exhausted (a digit beyond
+  // `text`: a number as RFC 8259 spells it. "1e400" is one; zero has no sign and any exponent. Takes linear
+  // time. Errors: invalid (it is not spelled so: NaN, "+1", " 1", "1_000", ".5"), exhausted (a digit beyond
   // kPlacesMax: "1e999999999").
   static Result<Decimal> parse(std::string_view text);
   // Of a number's text, or of a string that spells a number. Errors: those of parse(), and invalid for every
@@ -44,7 +44,8 @@ class Decimal {
   // One above the place of the first digit.
   std::int64_t top() const { return exponent_ + static_cast<std::int64_t>(digits_.size()); }
 
-  // digits_ × 10^exponent_, without zeros at either end; zero is "" × 10^0. So equal numbers have equal members.
+  // digits_ × 10^exponent_, without zeros at either end; zero is "" × 10^0. So equal numbers have equal
+  // members.
   bool negative_ = false;
   std::string digits_;
   std::int64_t exponent_ = 0;

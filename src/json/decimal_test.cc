@@ -24,12 +24,14 @@ std::string sum(std::string_view a, std::string_view b) {
 }
 
 TEST(Decimal, ReadsWhatJsonSpellsAndNothingElse) {
-  for (const char* text : {"0", "-0", "1", "-1.50", "1e400", "1E+3", "0.1", "123456789012345678901234567890.5",
-                           "1e-400", "0e999999999999", "-0.0e-99999999999999999999", "1e0000000000000000003"}) {
+  for (const char* text :
+       {"0", "-0", "1", "-1.50", "1e400", "1E+3", "0.1", "123456789012345678901234567890.5", "1e-400",
+        "0e999999999999", "-0.0e-99999999999999999999", "1e0000000000000000003"}) {
     EXPECT_TRUE(Decimal::parse(text).has_value()) << text;
   }
-  for (const char* text : {"",    "+1",  " 1",       "1 ",  "01",   ".5",  "5.",    "1e",     "1e+",  "NaN", "inf",
-                           "0x1", "1_0", "Infinity", "1,0", "--1", "1.2.3", "1e1.5", "١", "-", "1e5x"}) {
+  for (const char* text :
+       {"",    "+1",  " 1",       "1 ",  "01",  ".5",    "5.",    "1e", "1e+", "NaN", "inf",
+        "0x1", "1_0", "Infinity", "1,0", "--1", "1.2.3", "1e1.5", "١",  "-",   "1e5x"}) {
     const auto parsed = Decimal::parse(text);
     ASSERT_FALSE(parsed.has_value()) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid) << text;
@@ -57,10 +59,25 @@ TEST(Decimal, LongTextsTakeLinearTime) {
 }
 
 TEST(Decimal, ComparesByValueExactly) {
-  const std::vector<std::string> rising = {
-      "-1e400", "-100.01", "-100", "-99.999999999999999999999999", "-1e-400", "0",   "1e-400", "0.1",
-      "0.10000000000000000000000000000000000000001",               "0.2",     "1",   "9",      "9.5",
-      "10",     "99.99",   "100",  "100.000000000000000000000001", "101",     "1e400"};
+  const std::vector<std::string> rising = {"-1e400",
+                                           "-100.01",
+                                           "-100",
+                                           "-99.999999999999999999999999",
+                                           "-1e-400",
+                                           "0",
+                                           "1e-400",
+                                           "0.1",
+                                           "0.10000000000000000000000000000000000000001",
+                                           "0.2",
+                                           "1",
+                                           "9",
+                                           "9.5",
+                                           "10",
+                                           "99.99",
+                                           "100",
+                                           "100.000000000000000000000001",
+                                           "101",
+                                           "1e400"};
   for (std::size_t i = 0; i < rising.size(); ++i) {
     for (std::size_t j = 0; j < rising.size(); ++j) {
       EXPECT_EQ(number(rising[i]) <=> number(rising[j]), i <=> j) << rising[i] << " and " << rising[j];
@@ -91,10 +108,18 @@ TEST(Decimal, AddsExactly) {
 }
 
 TEST(Decimal, ItsTextIsReadAsTheSameNumber) {
-  const std::vector<std::pair<std::string, std::string>> texts = {
-      {"0", "0"},          {"-0.00", "0"},      {"1.50", "1.5"},         {"1e3", "1000"}, {"0.001", "0.001"},
-      {"12e-1", "1.2"},    {"1e400", "1e400"},  {"-125e-402", "-1.25e-400"}, {"100", "100"},  {"-7", "-7"},
-      {"1e39", "1" + std::string(39, '0')}, {"1e40", "1e40"}};
+  const std::vector<std::pair<std::string, std::string>> texts = {{"0", "0"},
+                                                                  {"-0.00", "0"},
+                                                                  {"1.50", "1.5"},
+                                                                  {"1e3", "1000"},
+                                                                  {"0.001", "0.001"},
+                                                                  {"12e-1", "1.2"},
+                                                                  {"1e400", "1e400"},
+                                                                  {"-125e-402", "-1.25e-400"},
+                                                                  {"100", "100"},
+                                                                  {"-7", "-7"},
+                                                                  {"1e39", "1" + std::string(39, '0')},
+                                                                  {"1e40", "1e40"}};
   for (const auto& [in, out] : texts) {
     EXPECT_EQ(number(in).text(), out);
     EXPECT_EQ(number(out), number(in));

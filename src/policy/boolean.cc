@@ -91,7 +91,7 @@ Answer evaluate(const Formula& formula, const std::function<Answer(std::size_t)>
     stack.back() = op.kind == Op::Kind::kAnd ? both(std::move(first), std::move(last))
                                              : either(std::move(first), std::move(last));
   }
-  return std::move(stack.back());
+  return stack.empty() ? Answer::unknown("nothing is asked") : std::move(stack.back());
 }
 
 }  // namespace casemate::policy

@@ -34,7 +34,8 @@ Result<std::vector<std::string>> values_of(const Budget& budget, const json::Val
   return values;
 }
 
-Result<std::string> currency_of(const Budget& budget, const json::Value& arguments, const json::Value* holder) {
+Result<std::string> currency_of(const Budget& budget, const json::Value& arguments,
+                                const json::Value* holder) {
   if (budget.sums.size() == 1 && budget.sums.begin()->first.empty()) return std::string();
   const json::Value* stated = holder == nullptr ? nullptr : holder->find("currency");
   std::vector<Reached> reached;
@@ -93,7 +94,8 @@ std::optional<std::string> beyond_distinct(const Budget& budget, const Spent& sp
          "` in this run";
 }
 
-std::optional<std::string> beyond_sum(const Budget& budget, const Spent& spent, const json::Value& arguments) {
+std::optional<std::string> beyond_sum(const Budget& budget, const Spent& spent,
+                                      const json::Value& arguments) {
   const auto charges = charges_of(budget, arguments);
   if (!charges) return charges.error().message;
   Spent then = spent;
@@ -102,8 +104,9 @@ std::optional<std::string> beyond_sum(const Budget& budget, const Spent& spent, 
   for (const Charge& one : *charges) {
     const json::Decimal& max = budget.sums.find(one.currency)->second;
     if (then.sums[one.currency] <= max) continue;
-    return "`" + budget.argument->text() + "` would sum to " + json::one_line(then.sums[one.currency].text(), kShownMax) +
-           " in this run, of " + max.text() + (one.currency.empty() ? "" : " " + one.currency);
+    return "`" + budget.argument->text() + "` would sum to " +
+           json::one_line(then.sums[one.currency].text(), kShownMax) + " in this run, of " + max.text() +
+           (one.currency.empty() ? "" : " " + one.currency);
   }
   return std::nullopt;
 }

@@ -21,8 +21,8 @@ struct CallText {
   json::Value arguments;  // an object
 };
 
-// Errors: invalid, exhausted (kPatternMax bytes, kConditionDepthMax levels); then `fault_offset` is where in `text`,
-// in bytes.
+// Errors: invalid, exhausted (kPatternMax bytes, kConditionDepthMax levels); then `fault_offset` is where in
+// `text`, in bytes.
 Result<CallText> parse_call(std::string_view text, std::size_t& fault_offset);
 
 }  // namespace casemate::policy

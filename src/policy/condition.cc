@@ -9,7 +9,8 @@ namespace {
 
 // `what` should be such, and is that.
 Answer other_kind(const Path& path, const char* wanted, const json::Value& value) {
-  return Answer::unknown("`" + path.text() + "` should be " + wanted + ", is " + json::kind_name(value.kind()));
+  return Answer::unknown("`" + path.text() + "` should be " + wanted + ", is " +
+                         json::kind_name(value.kind()));
 }
 
 Answer equals(const Test::Literal& literal, const json::Value& value, const Path& path) {
@@ -60,14 +61,14 @@ Answer answer_for(const Test& test, const Reached& reached, const json::Value& a
   return any;
 }
 
-// `present`: the one test that a missing argument decides. What is of another kind than the path needs decides
-// nothing.
+// `present`: the one test that a missing argument decides. What is of another kind than the path needs
+// decides nothing.
 Answer present(const std::vector<Reached>& ends) {
   Answer any = Answer::of(false);
   for (const Reached& reached : ends) {
     const bool other = reached.end == Reached::End::kOther;
-    any = either(std::move(any), other ? Answer::unknown(reached.why)
-                                       : Answer::of(reached.end == Reached::End::kThere));
+    any = either(std::move(any),
+                 other ? Answer::unknown(reached.why) : Answer::of(reached.end == Reached::End::kThere));
   }
   return any;
 }
@@ -86,7 +87,8 @@ Answer same_currency(const Amount& amount, const json::Value& arguments, const j
   }
   if (stated == nullptr) return Answer::unknown("`" + where + "` is missing");
   const auto text = stated->as_string();
-  if (!text) return Answer::unknown("`" + where + "` should be a string, is " + json::kind_name(stated->kind()));
+  if (!text)
+    return Answer::unknown("`" + where + "` should be a string, is " + json::kind_name(stated->kind()));
   if (*text != amount.currency) return Answer::unknown("`" + where + "` is not " + amount.currency);
   return Answer::of(true);
 }

@@ -45,7 +45,16 @@ Answer same_currency(const Amount& amount, const json::Value& arguments, const j
 
 // One test. Immutable; copies.
 struct Test {
-  enum class Kind : unsigned char { kPresent, kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kGlob, kIn };
+  enum class Kind : unsigned char {
+    kPresent,
+    kLess,
+    kLessEqual,
+    kGreater,
+    kGreaterEqual,
+    kEqual,
+    kGlob,
+    kIn
+  };
   enum class Each : unsigned char { kOne, kAny, kAll };
   using Literal = std::variant<std::monostate, bool, std::string, json::Decimal>;  // the first is null
 
@@ -63,12 +72,12 @@ struct Test {
 // Immutable; copies.
 class Condition {
  public:
-  // Errors: invalid, exhausted (a bound of base/limits.h); then `fault_offset` is where, in bytes from the beginning
-  // of `text` plus `base`.
+  // Errors: invalid, exhausted (a bound of base/limits.h); then `fault_offset` is where, in bytes from the
+  // beginning of `text` plus `base`.
   static Result<Condition> parse(std::string_view text, std::size_t base, std::size_t& fault_offset);
 
-  // Total; takes time linear in the arguments for each test. `arguments` should be an object; else everything is
-  // unknown.
+  // Total; takes time linear in the arguments for each test. `arguments` should be an object; else everything
+  // is unknown.
   Answer evaluate(const json::Value& arguments) const;
 
  private:

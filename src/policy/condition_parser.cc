@@ -39,8 +39,9 @@ class TestParser {
     if (test.each == Test::Each::kOne && tokens_.take_if("all")) test.each = Test::Each::kAll;
     for (const char* word : {"and", "or", "not", "in", "from", "true", "false", "null", "any", "all"}) {
       if (!tokens_.peek().is(word)) continue;
-      return tokens_.fail_at(tokens_.peek(), "the name of an argument is due here; put one that is a word of "
-                                             "conditions in quotes");
+      return tokens_.fail_at(tokens_.peek(),
+                             "the name of an argument is due here; put one that is a word of "
+                             "conditions in quotes");
     }
     test.path = TRY(Path::parse(tokens_));
     if (test.path.many() && test.each == Test::Each::kOne) {
@@ -144,7 +145,8 @@ class TestParser {
 }  // namespace
 
 bool is_currency(std::string_view text) {
-  return text.size() == 3 && std::all_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  return text.size() == 3 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
 Result<Amount> parse_amount(Tokens& tokens) {

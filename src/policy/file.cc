@@ -38,7 +38,8 @@ void read_permission_list(toml::Table& table, Decision decision, Rules& rules) {
     if (!pattern) {
       add_fault(table.mistakes(), text, offset, pattern.error());
     } else if (decision == Decision::kAllow && pattern->has_class()) {
-      table.mistakes().add(text.place, "a class cannot allow, only deny or ask: servers have a say in classes");
+      table.mistakes().add(text.place,
+                           "a class cannot allow, only deny or ask: servers have a say in classes");
     } else {
       rules.permissions.push_back({decision, std::move(*pattern), text});
     }
@@ -116,7 +117,8 @@ void read_effects(toml::Table& file, Rules& rules) {
   if (!table) return;
   for (const toml::Entry& entry : entries_of(*table)) {
     const auto glob = read_glob(entry.key, table->mistakes());
-    const auto words = toml::one_or_more_texts(entry.value, table->name(), kEffects.size(), table->mistakes());
+    const auto words =
+        toml::one_or_more_texts(entry.value, table->name(), kEffects.size(), table->mistakes());
     if (!glob || !words) continue;
     EffectRule rule{*glob, {}, entry.key};
     for (const toml::Text& text : words->items) {
@@ -146,7 +148,8 @@ void read_override(const toml::Entry& entry, TierRule& rule, toml::Mistakes& mis
   if (reason->text.find_first_not_of(" \t\n") == std::string::npos) {
     mistakes.add(reason->place, "an override says why");
   }
-  if (!rule.glob.is_literal()) mistakes.add(entry.key.place, "an override names one capability: no wildcards");
+  if (!rule.glob.is_literal())
+    mistakes.add(entry.key.place, "an override names one capability: no wildcards");
 }
 
 void read_tiers(toml::Table& file, Rules& rules) {

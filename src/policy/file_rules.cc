@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kCallsMax = 1'000'000'000;
 
-// What flow rules may speak of, so that a typing error is no rule that never applies. `untrusted` and `private` are
-// the usual labels, and `external` the usual class; everything else is in the file.
+// What flow rules may speak of, so that a typing error is no rule that never applies. `untrusted` and
+// `private` are the usual labels, and `external` the usual class; everything else is in the file.
 std::set<std::string> labels_known(const Rules& rules) {
   std::set<std::string> known = {"untrusted", "private"};
   if (!rules.sources) return known;
@@ -42,7 +42,8 @@ void check_words(const FlowCondition& condition, const toml::Text& text, const s
                                              list_of(labels) + ", and those of `labels.others`");
     }
     if (test.kind == FlowTest::Kind::kSink && sinks.count(test.word) == 0) {
-      mistakes.add(text.at(test.offset), "no sink is of the class " + test.word + "; there are " + list_of(sinks));
+      mistakes.add(text.at(test.offset),
+                   "no sink is of the class " + test.word + "; there are " + list_of(sinks));
     }
   }
 }
@@ -117,7 +118,8 @@ void read_sums(toml::Table& table, Budget& budget) {
     table.mistakes().add(texts->place, "either every sum has a currency, or there is one sum without");
   }
   if (!plain && !budget.currency && budget.argument && budget.argument->ends_in_item()) {
-    table.mistakes().add(texts->place, "items of a list have no `currency` beside them: `currency` says which path");
+    table.mistakes().add(texts->place,
+                         "items of a list have no `currency` beside them: `currency` says which path");
   }
 }
 
@@ -147,7 +149,8 @@ void read_flows(toml::Table& file, Rules& rules) {
       rule.text = *when;
     }
     // Flow rules only tighten: nothing is allowed by one.
-    if (const auto verdict = table.word("verdict", {"ask", "deny"})) rule.verdict = *decision_of(verdict->text);
+    if (const auto verdict = table.word("verdict", {"ask", "deny"}))
+      rule.verdict = *decision_of(verdict->text);
     if (const auto reason = table.text("reason")) rule.reason = reason->text;
     table.finish();
     rules.flows.push_back(std::move(rule));

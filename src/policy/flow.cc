@@ -28,7 +28,8 @@ Result<FlowTest> parse_word_test(Tokens& tokens, FlowTest::Kind kind) {
   if (kind == FlowTest::Kind::kSink) return test;
   const auto effect = effect_of(test.word);
   if (!effect) {
-    return tokens.fail_at(token, "an effect is due here: spend, message, external, irreversible or regulated");
+    return tokens.fail_at(token,
+                          "an effect is due here: spend, message, external, irreversible or regulated");
   }
   test.effect = *effect;
   return test;

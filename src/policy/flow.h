@@ -19,8 +19,8 @@ namespace casemate::policy {
 // What a call, or a way out of the run, leads to.
 struct Passage {
   std::set<std::string, std::less<>> sinks;  // classes: "external"; of a pseudo-sink its own name too
-  Effects effects;  // as file and catalogue say
-  Effects warned;   // that a server's annotations add: a rule that these would keep from applying applies
+  Effects effects;                           // as file and catalogue say
+  Effects warned;  // that a server's annotations add: a rule that these would keep from applying applies
 };
 
 struct FlowTest {

@@ -1,6 +1,7 @@
-// Patterns with wildcards: `*` is any run of characters, also none, `?` is one character, and a backslash takes the
-// meaning from the `*`, `?` or backslash behind it. Everything else stands for itself, capitals and small letters
-// apart. A glob matches a whole text, and `*` passes over every character: dots, slashes and line ends too.
+// Patterns with wildcards: `*` is any run of characters, also none, `?` is one character, and a backslash
+// takes the meaning from the `*`, `?` or backslash behind it. Everything else stands for itself, capitals and
+// small letters apart. A glob matches a whole text, and `*` passes over every character: dots, slashes and
+// line ends too.
 #pragma once
 
 #include <bitset>
@@ -22,8 +23,8 @@ class Glob {
   // The glob that matches `text` alone, whatever characters that has; it may be of any length.
   static Glob literal(std::string_view text);
 
-  // `text` is UTF-8. Takes time proportional to its length whatever the pattern is: all positions of the pattern
-  // move together, a few words of bits a character, so there is nothing to go back to.
+  // `text` is UTF-8. Takes time proportional to its length whatever the pattern is: all positions of the
+  // pattern move together, a few words of bits a character, so there is nothing to go back to.
   bool matches(std::string_view text) const;
 
   // No wildcard: it matches one text.

@@ -38,8 +38,8 @@ Ground permission_ground(const Rules& rules, const Facts& facts, const Call& cal
                   unknown};
   }
   if (rules.allows_nothing) {
-    return Ground{Decision::kDeny, Ground::Kind::kDefault,      "permissions.allow: []", *rules.allows_nothing,
-                  "the policy allows nothing", false};
+    return Ground{Decision::kDeny,       Ground::Kind::kDefault,      "permissions.allow: []",
+                  *rules.allows_nothing, "the policy allows nothing", false};
   }
   return Ground{rules.unmatched,
                 Ground::Kind::kDefault,

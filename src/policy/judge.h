@@ -1,12 +1,12 @@
 // Verdicts: what a policy says of one call, given what its run was exposed to and has used.
 //
-// Everything here is pure and total: values in, values out. Whoever calls it (the bridge) keeps the order. For one
-// run, one after the other:
+// Everything here is pure and total: values in, values out. Whoever calls it (the bridge) keeps the order.
+// For one run, one after the other:
 //
-//     verdict = judge(policy, capability, call, run)     deny: refused. ask: a person, then judge() again, since
-//     charge(policy, capability, call, run)              labels may have grown meanwhile; nobody there: refused
-//     …the connector is called…
-//     deliver(policy, capability, run)                   before the guest sees a byte of the result or of the error
+//     verdict = judge(policy, capability, call, run)     deny: refused. ask: a person, then judge() again,
+//     since charge(policy, capability, call, run)              labels may have grown meanwhile; nobody there:
+//     refused …the connector is called… deliver(policy, capability, run)                   before the guest
+//     sees a byte of the result or of the error
 //
 // and judge_sink() before output, a result or an artifact leaves. Judging and charging one call is one step:
 // nothing of the same run comes between.
@@ -37,7 +37,8 @@ struct Call {
   Origin origin = Origin::kBox;
 };
 
-// What is known of one run. A plain value that its owner keeps, and that belongs to one policy. Made by start().
+// What is known of one run. A plain value that its owner keeps, and that belongs to one policy. Made by
+// start().
 struct RunState {
   Labels labels;
   std::vector<Spent> spent;  // one for each budget of the policy
@@ -49,10 +50,10 @@ struct Ground {
 
   Decision decision = Decision::kDeny;
   Kind kind = Kind::kDefault;
-  std::string rule;           // "permissions.ask: payment.send(amount > 100)"
-  toml::Place place;          // of the rule in the file; {0, 0}: no line says it
-  std::string reason;         // why it applies; one line
-  bool unknown = false;       // it counts as a match because its condition could not be answered
+  std::string rule;      // "permissions.ask: payment.send(amount > 100)"
+  toml::Place place;     // of the rule in the file; {0, 0}: no line says it
+  std::string reason;    // why it applies; one line
+  bool unknown = false;  // it counts as a match because its condition could not be answered
 };
 
 struct Verdict {
@@ -64,8 +65,8 @@ struct Verdict {
 // A run that begins with the labels that its harness declares for the program, its files and its session.
 RunState start(const Policy& policy, const Labels& seed);
 
-// The strictest of: the permissions, the tier, each flow rule and each budget that applies. Takes time linear in the
-// arguments for each condition.
+// The strictest of: the permissions, the tier, each flow rule and each budget that applies. Takes time linear
+// in the arguments for each condition.
 Verdict judge(const Policy& policy, const Capability& capability, const Call& call, const RunState& run);
 
 // The same for output, the result or an artifact of the run: the flow rules alone; allow when none applies.

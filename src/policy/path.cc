@@ -54,8 +54,7 @@ void Path::walk(const json::Value& value, const json::Value* holder, std::size_t
     out.push_back({Reached::End::kThere, &value, holder, {}});
     return;
   }
-  const json::Value::Kind wanted =
-      steps_[step].each ? json::Value::Kind::kArray : json::Value::Kind::kObject;
+  const json::Value::Kind wanted = steps_[step].each ? json::Value::Kind::kArray : json::Value::Kind::kObject;
   if (value.kind() != wanted) {
     out.push_back({Reached::End::kOther, nullptr, nullptr,
                    "`" + text_ + "` leads through " + json::kind_name(value.kind()) + " where " +

@@ -35,8 +35,8 @@ class Path {
   // From the next token on. Errors: invalid, exhausted (more than kArgumentPathMax steps).
   static Result<Path> parse(Tokens& tokens);
 
-  // All ends, in the order of the document: one, unless the path has `[*]`. Takes time linear in the arguments. They
-  // must outlive what is reached.
+  // All ends, in the order of the document: one, unless the path has `[*]`. Takes time linear in the
+  // arguments. They must outlive what is reached.
   std::vector<Reached> reach(const json::Value& arguments) const;
 
   // Does it have `[*]`?

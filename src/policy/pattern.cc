@@ -46,9 +46,8 @@ Result<Glob> parse_name_glob(std::string_view text) {
   });
   if (bad != text.end()) {
     const std::string_view rest = text.substr(static_cast<std::size_t>(bad - text.begin()));
-    return fail(ErrorCode::kInvalid, "a name has no `" +
-                                         json::one_line(rest.substr(0, json::decode(rest).size), kShownMax) +
-                                         "`");
+    return fail(ErrorCode::kInvalid,
+                "a name has no `" + json::one_line(rest.substr(0, json::decode(rest).size), kShownMax) + "`");
   }
   return Glob::parse(text);
 }
@@ -66,9 +65,8 @@ Result<Pattern> Pattern::parse(std::string_view text, std::size_t& fault_offset)
     pattern.class_ = Class::of(target.substr(at + 1));
     if (!pattern.class_) {
       fault_offset = at;
-      return fail(ErrorCode::kInvalid, "there is no class \"" +
-                                           json::one_line(target.substr(at), kShownMax) + "\"; there are " +
-                                           Class::words());
+      return fail(ErrorCode::kInvalid, "there is no class \"" + json::one_line(target.substr(at), kShownMax) +
+                                           "\"; there are " + Class::words());
     }
     target = at == 0 ? "*" : target.substr(0, at);
   }

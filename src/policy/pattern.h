@@ -1,4 +1,5 @@
-// What a rule of `[permissions]` is about: `payment.*`, `mail.send(to !~ '*@example.com')`, `github.*@destructive`.
+// What a rule of `[permissions]` is about: `payment.*`, `mail.send(to !~ '*@example.com')`,
+// `github.*@destructive`.
 //
 //     pattern = ( name-glob | "@" class | name-glob "@" class ) [ "(" condition ")" ]
 #pragma once

@@ -16,9 +16,9 @@ struct Loaded;
 // Immutable, hence thread-safe; copies share nothing that changes.
 class Policy {
  public:
-  // Reads a file's text. There is a policy only if there is no mistake, and each `[[test]]` of the file holds.
-  // Otherwise all mistakes come together, each with its place. Pure; its time and memory are bounded by
-  // kPolicyBytesMax and the other bounds of base/limits.h.
+  // Reads a file's text. There is a policy only if there is no mistake, and each `[[test]]` of the file
+  // holds. Otherwise all mistakes come together, each with its place. Pure; its time and memory are bounded
+  // by kPolicyBytesMax and the other bounds of base/limits.h.
   static Loaded parse(std::string_view text);
 
   const Rules& rules() const { return *rules_; }

@@ -29,7 +29,7 @@ struct SourceRule {
 
 // `"mail.send" = "external"`, `stdout = "external"`
 struct SinkRule {
-  Glob glob;                        // unless it is about a pseudo-sink
+  Glob glob;  // unless it is about a pseudo-sink
   std::optional<PseudoSink> pseudo;
   std::string sink_class;
   toml::Text key;
@@ -58,10 +58,10 @@ struct FlowRule {
 };
 
 struct Rules {
-  Decision unmatched = Decision::kAsk;            // `default`
-  std::optional<toml::Place> unmatched_place;     // none: the file has no `default`
-  std::vector<Permission> permissions;            // in the order of the file, deny before ask before allow
-  std::optional<toml::Place> allows_nothing;      // `allow = []`, and where
+  Decision unmatched = Decision::kAsk;         // `default`
+  std::optional<toml::Place> unmatched_place;  // none: the file has no `default`
+  std::vector<Permission> permissions;         // in the order of the file, deny before ask before allow
+  std::optional<toml::Place> allows_nothing;   // `allow = []`, and where
   // A table that is absent and one that is empty differ: docs/policy.md.
   std::optional<std::vector<SourceRule>> sources;
   std::optional<std::vector<SinkRule>> sinks;

@@ -17,12 +17,15 @@ struct Hint {
 };
 // What the verb of a name suggests. A guess: it is shown, and nothing is decided by it.
 constexpr std::array kHints = {
-    Hint{"send", Effect::kMessage},        Hint{"reply", Effect::kMessage},       Hint{"post", Effect::kMessage},
-    Hint{"notify", Effect::kMessage},      Hint{"publish", Effect::kExternal},    Hint{"upload", Effect::kExternal},
-    Hint{"share", Effect::kExternal},      Hint{"deploy", Effect::kExternal},     Hint{"pay", Effect::kSpend},
-    Hint{"payment", Effect::kSpend},       Hint{"transfer", Effect::kSpend},      Hint{"charge", Effect::kSpend},
-    Hint{"refund", Effect::kSpend},        Hint{"buy", Effect::kSpend},           Hint{"order", Effect::kSpend},
-    Hint{"delete", Effect::kIrreversible}, Hint{"remove", Effect::kIrreversible}, Hint{"drop", Effect::kIrreversible},
+    Hint{"send", Effect::kMessage},        Hint{"reply", Effect::kMessage},
+    Hint{"post", Effect::kMessage},        Hint{"notify", Effect::kMessage},
+    Hint{"publish", Effect::kExternal},    Hint{"upload", Effect::kExternal},
+    Hint{"share", Effect::kExternal},      Hint{"deploy", Effect::kExternal},
+    Hint{"pay", Effect::kSpend},           Hint{"payment", Effect::kSpend},
+    Hint{"transfer", Effect::kSpend},      Hint{"charge", Effect::kSpend},
+    Hint{"refund", Effect::kSpend},        Hint{"buy", Effect::kSpend},
+    Hint{"order", Effect::kSpend},         Hint{"delete", Effect::kIrreversible},
+    Hint{"remove", Effect::kIrreversible}, Hint{"drop", Effect::kIrreversible},
     Hint{"purge", Effect::kIrreversible},  Hint{"merge", Effect::kIrreversible},
 };
 
@@ -40,8 +43,8 @@ std::string proposal_for(const Facts& facts) {
   for (const Hint& hint : kHints) {
     if (facts.tier == Tier::kOne || facts.tier_why.starts_with("an override")) break;
     if (!has_word(facts.name, hint.verb)) continue;
-    return "\"" + facts.name + "\" = [\"" + std::string(word(hint.effect)) + "\"] in [effects]: its name has `" +
-           std::string(hint.verb) + "`";
+    return "\"" + facts.name + "\" = [\"" + std::string(word(hint.effect)) +
+           "\"] in [effects]: its name has `" + std::string(hint.verb) + "`";
   }
   if (facts.tier == Tier::kTwo && facts.annotations.has(Annotation::kWrites)) {
     return "say in [effects] what it changes: its server says that it writes";
@@ -97,8 +100,9 @@ std::vector<toml::Mistake> tier_warnings(const Policy& policy, const std::vector
     if (permission.decision != Decision::kAllow || permission.pattern.named()) continue;
     for (const TierRow& row : rows) {
       if (row.facts.tier != Tier::kOne || !permission.pattern.covers(row.facts)) continue;
-      warnings.add(permission.text.place, "this covers " + row.facts.name +
-                                              ", which is tier 1, and does not open it to code in a box: name it");
+      warnings.add(permission.text.place,
+                   "this covers " + row.facts.name +
+                       ", which is tier 1, and does not open it to code in a box: name it");
     }
   }
   return warnings.list();

@@ -91,8 +91,8 @@ Token Tokens::read_one() {
   const char c = rest.front();
   if (c == '\'' || c == '"') return read_string();
   if (is_letter(c)) {
-    const auto end = std::find_if_not(rest.begin(), rest.end(),
-                                      [](char next) { return is_letter(next) || is_digit(next) || next == '-'; });
+    const auto end = std::find_if_not(
+        rest.begin(), rest.end(), [](char next) { return is_letter(next) || is_digit(next) || next == '-'; });
     token.kind = Token::Kind::kName;
     token.raw = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
   } else if (is_digit(c) || (c == '-' && rest.size() > 1 && is_digit(rest[1]))) {
@@ -103,7 +103,8 @@ Token Tokens::read_one() {
                                           [&](std::string_view known) { return rest.starts_with(known); });
     if (sign == kSigns.end()) {
       const json::Char shown = json::decode(rest);
-      return broken(at_, "`" + json::one_line(rest.substr(0, shown.size), kShownMax) + "` means nothing here");
+      return broken(at_,
+                    "`" + json::one_line(rest.substr(0, shown.size), kShownMax) + "` means nothing here");
     }
     token.kind = Token::Kind::kSign;
     token.raw = rest.substr(0, sign->size());

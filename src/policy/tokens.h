@@ -21,9 +21,9 @@ struct Token {
   }
 };
 
-// A name is a letter or "_", then letters, digits, "_" and "-". A number is spelled as in JSON. A string stands in
-// single or double quotes, and in it its quote is written twice; a backslash means nothing. Signs are the operators,
-// brackets, commas, colons and points. Blanks, tabs and line ends separate.
+// A name is a letter or "_", then letters, digits, "_" and "-". A number is spelled as in JSON. A string
+// stands in single or double quotes, and in it its quote is written twice; a backslash means nothing. Signs
+// are the operators, brackets, commas, colons and points. Blanks, tabs and line ends separate.
 //
 // One thread. Holds the text's place, nothing of its content; the text must outlive it.
 class Tokens {
@@ -40,8 +40,8 @@ class Tokens {
   Result<void> expect(std::string_view sign);
   Result<void> expect_end();
 
-  // An error about this token, whose offset is remembered: fault_offset(). If the text has a piece that is no token,
-  // the error is about that.
+  // An error about this token, whose offset is remembered: fault_offset(). If the text has a piece that is no
+  // token, the error is about that.
   tl::unexpected<Error> fail_at(const Token& token, const std::string& what);
   std::size_t fault_offset() const { return fault_offset_; }
 

@@ -9,9 +9,9 @@ namespace casemate::policy {
 // Unknown in an allow rule allows nothing; in a deny or ask rule it counts as a match.
 enum class Truth : unsigned char { kFalse, kUnknown, kTrue };
 
-// A truth, and for an unknown one why: "`amount` is missing". In S. C. Kleene's strong logic what is unknown stays
-// so unless the other side decides alone; so a condition that is true with an argument missing is true with every
-// value of it.
+// A truth, and for an unknown one why: "`amount` is missing". In S. C. Kleene's strong logic what is unknown
+// stays so unless the other side decides alone; so a condition that is true with an argument missing is true
+// with every value of it.
 struct Answer {
   Truth truth = Truth::kUnknown;
   std::string why;

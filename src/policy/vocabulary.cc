@@ -12,7 +12,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 template <typename Values>
 auto find_word(const Values& values, std::string_view text) -> std::optional<typename Values::value_type> {
-  const auto found = std::find_if(values.begin(), values.end(), [&](auto value) { return word(value) == text; });
+  const auto found =
+      std::find_if(values.begin(), values.end(), [&](auto value) { return word(value) == text; });
   return found == values.end() ? std::nullopt : std::optional(*found);
 }
 

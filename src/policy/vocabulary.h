@@ -17,8 +17,9 @@ enum class Decision : unsigned char { kAllow, kAsk, kDeny };
 // What a capability does to the world. Each of them makes it tier 1.
 enum class Effect : unsigned char { kSpend, kMessage, kExternal, kIrreversible, kRegulated };
 
-// What an upstream server says of its tool, as far as it is a warning: MCP's destructiveHint true, openWorldHint
-// true, readOnlyHint false. What would reassure has no form here, so that a server can only tighten.
+// What an upstream server says of its tool, as far as it is a warning: MCP's destructiveHint true,
+// openWorldHint true, readOnlyHint false. What would reassure has no form here, so that a server can only
+// tighten.
 enum class Annotation : unsigned char { kDestructive, kOpenWorld, kWrites };
 
 enum class Tier : unsigned char { kOne = 1, kTwo = 2 };
@@ -30,8 +31,8 @@ enum class Origin : unsigned char { kBox, kModel };
 enum class PseudoSink : unsigned char { kStdout, kResult, kArtifact };
 
 inline constexpr std::array kDecisions = {Decision::kAllow, Decision::kAsk, Decision::kDeny};
-inline constexpr std::array kEffects = {Effect::kSpend, Effect::kMessage, Effect::kExternal, Effect::kIrreversible,
-                                        Effect::kRegulated};
+inline constexpr std::array kEffects = {Effect::kSpend, Effect::kMessage, Effect::kExternal,
+                                        Effect::kIrreversible, Effect::kRegulated};
 inline constexpr std::array kAnnotations = {Annotation::kDestructive, Annotation::kOpenWorld,
                                             Annotation::kWrites};
 inline constexpr std::array kPseudoSinks = {PseudoSink::kStdout, PseudoSink::kResult, PseudoSink::kArtifact};
@@ -69,11 +70,12 @@ using Annotations = Set<Annotation>;
 
 // 1 to kCapabilityNameMax letters, digits and "_", ".", "-", "/", ":", and not the name of a pseudo-sink.
 bool is_capability_name(std::string_view name);
-// A small letter, then up to kLabelMax - 1 small letters, digits, "_" and "-". Labels and sink classes are such.
+// A small letter, then up to kLabelMax - 1 small letters, digits, "_" and "-". Labels and sink classes are
+// such.
 bool is_label(std::string_view text);
 
-// What a run, or a result, has been exposed to, and where from. Only grows: nothing takes a label away. A value;
-// copies.
+// What a run, or a result, has been exposed to, and where from. Only grows: nothing takes a label away. A
+// value; copies.
 class Labels {
  public:
   // `source` is who brought it: a capability, or "the harness". The first to bring a label is remembered.

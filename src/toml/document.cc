@@ -10,12 +10,13 @@
 namespace casemate::toml {
 namespace {
 
-constexpr std::size_t kShownMax = 80;
+constexpr std::size_t kShownMax = 160;
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 Place place_of(const ::toml::source_region& region) {
-  return Place{std::max<std::uint32_t>(region.begin.line, 1), std::max<std::uint32_t>(region.begin.column, 1)};
+  return Place{std::max<std::uint32_t>(region.begin.line, 1),
+               std::max<std::uint32_t>(region.begin.column, 1)};
 }
 
 // From places to offsets, in constant time: a long line with many strings would cost its square otherwise.
@@ -65,8 +66,8 @@ class Source {
   std::vector<std::size_t> lines_;    // the number of each line's first character
 };
 
-// What could make toml++ deep or slow, looked for before it sees the text. Its own bound holds for arrays and inline
-// tables, and not for the parts of a key.
+// What could make toml++ deep or slow, looked for before it sees the text. Its own bound holds for arrays and
+// inline tables, and not for the parts of a key.
 class Shape {
  public:
   Shape(std::string_view text, const ReadLimits& limits) : text_(text), limits_(limits) {}

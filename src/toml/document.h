@@ -1,8 +1,8 @@
 // A TOML file (1.0) as a tree in which everything knows its place.
 //
-// toml++ reads the text; its headers stay behind document.cc. A reader of TOML cannot go on after text that is no
-// TOML, so then there is one mistake, the first. What a well-formed file says wrongly is found by table.h, all of
-// it together.
+// toml++ reads the text; its headers stay behind document.cc. A reader of TOML cannot go on after text that
+// is no TOML, so then there is one mistake, the first. What a well-formed file says wrongly is found by
+// table.h, all of it together.
 #pragma once
 
 #include <compare>
@@ -85,8 +85,8 @@ struct ReadLimits {
   std::size_t key_parts_max = 8;  // "a.b.c" has three
 };
 
-// Reads a whole file. Nothing when it is not TOML or is beyond a limit: then `mistakes` has one more. Bytes that are
-// not UTF-8 and NUL are refused. Takes time n log n, and a stack that the limits bound.
+// Reads a whole file. Nothing when it is not TOML or is beyond a limit: then `mistakes` has one more. Bytes
+// that are not UTF-8 and NUL are refused. Takes time n log n, and a stack that the limits bound.
 std::optional<Node> read(std::string_view text, const ReadLimits& limits, Mistakes& mistakes);
 
 }  // namespace casemate::toml

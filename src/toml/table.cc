@@ -23,16 +23,14 @@ std::optional<Texts> texts_of(const Node& list, const std::string& what, std::si
     mistakes.add(list.place, what + " has more than " + std::to_string(items_max) + " items");
     return std::nullopt;
   }
-  bool all = true;
   for (const Node& item : list.items) {
     if (item.kind == Node::Kind::kString) {
       texts.items.push_back(item.text);
     } else {
       mistakes.add(item.place, what + " should be a list of strings, this is " + kind_name(item.kind));
-      all = false;
     }
   }
-  return all ? std::optional(std::move(texts)) : std::nullopt;
+  return texts;
 }
 
 }  // namespace

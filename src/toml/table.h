@@ -5,8 +5,9 @@
 //     file.finish();                               // "unknown key 'levle'; there are level"
 //     if (!mistakes.empty()) …                     // everything that is wrong, together
 //
-// A key that is absent and one whose value is wrong both give nothing; the second is a mistake too, so a reader goes
-// on and looks at the mistakes in the end. Absent, empty and present lists differ: nothing, an empty vector, items.
+// A key that is absent and one whose value is wrong both give nothing; the second is a mistake too, so a
+// reader goes on and looks at the mistakes in the end. Absent, empty and present lists differ: nothing, an
+// empty vector, items.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ class Table {
   std::optional<Text> word(std::string_view key, const std::vector<std::string_view>& words);
   std::optional<Integer> integer(std::string_view key, std::int64_t min, std::int64_t max);
   std::optional<Truth> boolean(std::string_view key);
-  // A list of strings with at most `items_max` of them.
+  // A list of strings with at most `items_max` of them. Has those that are strings, when others are mistakes.
   std::optional<Texts> texts(std::string_view key, std::size_t items_max);
   std::optional<Table> table(std::string_view key);
   // A list of tables, `[[key]]`. None when it is absent.
@@ -79,7 +80,8 @@ class Table {
   bool all_asked_ = false;
 };
 
-// The strings of a list, or one string by itself as a list of one. `what` begins a mistake: "labels.sources.\"web.*\"".
+// The strings of a list, or one string by itself as a list of one. `what` begins a mistake:
+// "labels.sources.\"web.*\"".
 std::optional<Texts> one_or_more_texts(const Node& node, const std::string& what, std::size_t items_max,
                                        Mistakes& mistakes);
 
