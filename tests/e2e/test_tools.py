@@ -249,7 +249,7 @@ try: print(tools.mail.send(to="b"))
 except ToolDenied as e: print(e.reason)
 """
     outcome = kit.run(program, "--allow-below-floor").outcome
-    assert outcome["stdout"]["text"] == "the program has read untrusted content\n", outcome["report"]
+    assert outcome["stdout"]["text"] == "the program has read untrusted content (untrusted by web.fetch)\n", outcome["report"]
     assert outcome["labels"] == ["untrusted"]
     assert [e["capability"] for e in kit.effects] == ["mail.send", "web.fetch"]
     asked = kit.kinds("verdict")[-1]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _PIECE = _wire.FRAME_PAYLOAD_MAX // 2
 _READ_SIZE = 1 << 18
 _MORE = _wire.field(_wire.TAG_MORE, b"")
+_CLOSED = "the control socket (descriptor 3) is closed"
 
 
 class Pending:
@@ -27,7 +28,7 @@ class Pending:
 
     def __init__(self, then: "Optional[Callable[[Pending], None]]" = None) -> None:
         self.status = -1  # _wire.REPLY_*; -1: no answer yet
-        self.pieces: "list[bytes]" = []
+        self.pieces: "dict[int, bytes]" = {}  # by where they came
         self.typed: "list[str]" = []  # of the answer: which of its values are more than JSON says
         self.whole = False
         self.lost = ""  # why there will be no answer
@@ -41,6 +42,23 @@ class Pending:
         return self.whole or bool(self.lost)
 
 
+def _frames_of(name: str, arguments: bytes) -> "list[tuple[int, bytes]]":
+    """The type of each frame of a call, and its payload but for the number."""
+    head = _wire.field(_wire.TAG_NAME, name.encode("utf-8", "backslashreplace"))
+    pieces = [arguments[at : at + _PIECE] for at in range(0, len(arguments), _PIECE)]
+    frames = []
+    for index, piece in enumerate(pieces):
+        rest = _wire.field(_wire.TAG_BYTES, piece) + (_MORE if index + 1 < len(pieces) else b"")
+        frames.append((_wire.CALL_DATA, rest) if index else (_wire.CALL, head + rest))
+    return frames
+
+
+def _numbered(frame: "tuple[int, bytes]", number: int) -> "tuple[bytes, bytes, bytes]":
+    first = _wire.number_field(_wire.TAG_NUMBER, number)
+    kind, rest = frame
+    return (len(first) + len(rest)).to_bytes(4, "little") + kind.to_bytes(4, "little"), first, rest
+
+
 class Bridge:
     """One channel's calls. Thread-safe. Of the program's own process: not of its forked children."""
 
@@ -51,8 +69,10 @@ class Bridge:
         self._under_way: "dict[int, Pending]" = {}
         self._next = 1
         self._reading = False
-        self._sending = 0  # the call whose pieces are being sent
-        self._held = b""
+        self._sending = False
+        # Where in all that came this is, and what came and is not looked at yet. One value, so that it changes at
+        # once: whoever reads may be interrupted anywhere, and the next begins with what is held.
+        self._held = (0, b"")
         self._lost = ""
         # One read per turn, by C code alone: what was read is in a variable before any handler of a signal
         # can raise something, so an interrupted wait loses no bytes.
@@ -62,38 +82,47 @@ class Bridge:
         """Sends a call; returns its number. Raises ToolError when that cannot be."""
         if not self._channel.owned():
             raise ToolError(name, "process", "only the program's first process can call: hand results to its children")
-        encoded = name.encode("utf-8", "backslashreplace")
+        data = _frames_of(name, arguments)
         with self._channel.lock:
             if self._sending:
                 raise ToolError(name, "busy", "a signal handler calls while its thread is sending a call")
             with self._state:
+                if not self._lost and not self._channel.usable():
+                    self._lost = _CLOSED
                 if self._lost:
                     raise ToolError(name, "lost", self._lost)
                 number = self._next
                 self._next += 1
                 self._under_way[number] = pending
-            self._sending = number
+            self._sending = True
             try:
-                head = _wire.number_field(_wire.TAG_NUMBER, number)
-                kind, first, at = _wire.CALL, _wire.field(_wire.TAG_NAME, encoded), 0
-                while True:
-                    piece = arguments[at : at + _PIECE]
-                    at += len(piece)
-                    more = _MORE if at < len(arguments) else b""
-                    if not self._channel.send(kind, head + first + _wire.field(_wire.TAG_BYTES, piece) + more):
-                        self._lose("the control socket (descriptor 3) is closed")
-                        raise ToolError(name, "lost", self._lost)
-                    if not more:
-                        return number
-                    kind, first = _wire.CALL_DATA, b""
-            except BaseException as error:
+                self._send(b"".join([part for piece in data for part in _numbered(piece, number)]))
+            except OSError as error:
+                self._lose(_CLOSED)
+                raise ToolError(name, "lost", f"{_CLOSED}: {error}", None) from None
+            except BaseException:
                 self.forget(number)
-                if at and not isinstance(error, ToolError):
-                    # Half a call is out: what would follow it would be taken for its rest.
-                    self._lose("an exception interrupted a call while it was being sent")
                 raise
             finally:
-                self._sending = 0
+                self._sending = False
+            return number
+
+    def _send(self, data: bytes) -> None:
+        # As with what is read: how much was written is in a variable before a handler of a signal can raise.
+        size, written = len(data), 0
+        try:
+            while written < size:
+                for put in iter(partial(os.write, self._descriptor, data[written:] if written else data), None):
+                    break
+                written += put
+        except BaseException:
+            if 0 < written < size:
+                self._lose("an exception interrupted a call while it was being sent")  # its rest would be missing
+            raise
+
+    def call(self, name: str, arguments: bytes, pending: "Pending") -> None:
+        """Sends a call and waits until it is over. Raises as begin() and wait() do."""
+        self.wait(self.begin(name, arguments, pending), pending)
 
     def wait(self, number: int, pending: "Pending") -> None:
         """Until it is over. An exception of a signal handler gets through, and loses no other call's answer."""
@@ -139,8 +168,11 @@ class Bridge:
         return self._descriptor
 
     def _read_once(self) -> None:
+        """Takes the frames that are held; if there is none, reads and takes what came."""
+        if self._take_frames():
+            return
         if not self._channel.usable():
-            return self._lose("the control socket (descriptor 3) is closed")
+            return self._lose(_CLOSED)
         data: "Any" = None
         try:
             for data in self._reads:
@@ -149,27 +181,36 @@ class Bridge:
             return self._lose("the control socket cannot be read: %s" % error)
         finally:
             if data:
-                self._held = self._held + data if self._held else data
+                at, held = self._held
+                self._held = (at, held + data)
         if not data:
             return self._lose("the run is over")
+        self._take_frames()
+
+    def _take_frames(self) -> bool:
         try:
-            self._take_frames()
+            return self._take_whole()
         except _wire.ProtocolError as error:
             self._lose("the other side broke the protocol: %s" % error)
+            return True
 
-    def _take_frames(self) -> None:
-        while len(self._held) >= 8:
-            held = self._held
+    def _take_whole(self) -> bool:
+        took = False
+        while True:
+            at, held = self._held
+            if len(held) < 8:
+                return took
             size = int.from_bytes(held[:4], "little")
             if size > _wire.FRAME_PAYLOAD_MAX:
                 raise _wire.ProtocolError("malformed frame")
             if len(held) < 8 + size:
-                return
-            kind, payload = int.from_bytes(held[4:8], "little"), held[8 : 8 + size]
-            self._held = held[8 + size :]
-            self._take(kind, payload)
+                return took
+            self._take(int.from_bytes(held[4:8], "little"), held[8 : 8 + size], at)
+            self._held = (at + 8 + size, held[8 + size :])
+            took = True
 
-    def _take(self, kind: int, payload: bytes) -> None:
+    def _take(self, kind: int, payload: bytes, at: int) -> None:
+        # May be done twice for one frame, when an exception comes between it and the note that it was done.
         if kind not in (_wire.REPLY, _wire.REPLY_DATA):
             raise _wire.ProtocolError("frame out of order")
         number, status, piece, more = 0, -1, b"", False
@@ -188,14 +229,13 @@ class Bridge:
         pending = self._under_way.get(number)
         if pending is None:
             return  # Of a call that nobody waits for any more.
-        pending.pieces.append(piece)
-        pending.typed += typed
+        pending.pieces[at] = piece
         if status >= 0:
-            pending.status = status
+            pending.status, pending.typed = status, typed
         if not more:
-            self._under_way.pop(number, None)
             pending.whole = True
             self._tell(pending)
+            self._under_way.pop(number, None)
 
     def _tell(self, pending: "Pending") -> None:
         if pending.then is not None:

@@ -117,7 +117,7 @@ def call(name: str, arguments: "dict[str, Any]") -> "Any":
     bridge = _bridge.bridge()
     text = encoded(name, arguments)
     pending = _bridge.Pending()
-    bridge.wait(bridge.begin(name, text, pending), pending)
+    bridge.call(name, text, pending)
     return result(name, pending)
 
 
@@ -145,7 +145,7 @@ def result(name: str, pending: "_bridge.Pending") -> "Any":
     """The value of an answer, or the exception that it is."""
     if pending.lost:
         raise ToolError(name, "lost", pending.lost, None)
-    text = b"".join(pending.pieces)
+    text = b"".join(pending.pieces.values())
     pending.pieces.clear()
     from casemate import _values
 

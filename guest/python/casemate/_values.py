@@ -101,7 +101,10 @@ def _float_of(value: Decimal) -> float:
 def _to_decimal(value: "Any") -> "Any":
     if value is None or isinstance(value, (dict, list, bool)):
         return value
-    number = Decimal(value)
+    try:
+        number = Decimal(value)
+    except ArithmeticError:
+        raise ValueError(f"{value[:40]!r} is not a decimal number") from None
     if not number.is_finite():
         raise ValueError(f"{value!r} is not a decimal number")
     return number
