@@ -1,8 +1,8 @@
 // Makes a Program of a document. One use, one thread.
 //
-// First every schema in the document becomes a node, keyword by keyword (keywords.cc). Then the references are
-// followed, which may point at any of them. Last, the schemas that apply to one value because others refer to
-// them are counted: a circle among those would never end.
+// First every schema in the document becomes a node, keyword by keyword (keywords.cc). Then the references
+// are followed, which may point at any of them. Last, the schemas that apply to one value because others
+// refer to them are counted: a circle among those would never end.
 #pragma once
 
 #include <optional>

@@ -36,7 +36,8 @@ struct Unsupported {
   std::string_view advice;
 };
 constexpr std::array kUnsupported = {
-    Unsupported{"unevaluatedProperties", "use \"additionalProperties\" in a schema that names all properties"},
+    Unsupported{"unevaluatedProperties",
+                "use \"additionalProperties\" in a schema that names all properties"},
     Unsupported{"unevaluatedItems", "use \"items\" after \"prefixItems\""},
     Unsupported{"$dynamicRef", "use \"$ref\""},
     Unsupported{"$dynamicAnchor", "use \"$anchor\""},
@@ -63,18 +64,23 @@ void Compiler::unknown(std::string_view name) {
     }
   }
   constexpr std::array<std::string_view, 26> kOften = {
-      "type",      "properties",  "required",   "additionalProperties", "items",     "enum",      "description",
-      "title",     "default",     "minimum",    "maximum",              "minLength", "maxLength", "pattern",
-      "minItems",  "maxItems",    "format",     "const",                "anyOf",     "oneOf",     "allOf",
-      "$ref",      "$defs",       "examples",   "uniqueItems",          "multipleOf"};
+      "type",        "properties", "required",    "additionalProperties",
+      "items",       "enum",       "description", "title",
+      "default",     "minimum",    "maximum",     "minLength",
+      "maxLength",   "pattern",    "minItems",    "maxItems",
+      "format",      "const",      "anyOf",       "oneOf",
+      "allOf",       "$ref",       "$defs",       "examples",
+      "uniqueItems", "multipleOf"};
   const std::vector<std::string> near = near_names(name, kOften, 1);
   fault(name, quoted(name) + " is no keyword known here" +
-                  (near.empty() ? ": a name that begins with \"x-\" is passed over" : "; did you mean " + quoted(near.front()) + "?"));
+                  (near.empty() ? ": a name that begins with \"x-\" is passed over"
+                                : "; did you mean " + quoted(near.front()) + "?"));
 }
 
 bool Compiler::expect(const Value& value, Kind kind) {
   if (value.kind() == kind) return true;
-  fault(keyword_, quoted(keyword_) + " should be " + json::kind_name(kind) + ", is " + json::kind_name(value.kind()));
+  fault(keyword_,
+        quoted(keyword_) + " should be " + json::kind_name(kind) + ", is " + json::kind_name(value.kind()));
   return false;
 }
 
@@ -130,7 +136,8 @@ std::optional<std::vector<std::string_view>> Compiler::names(const Value& value)
   for (const Value& item : value.items()) {
     const auto name = item.as_string();
     if (!name) {
-      fault(keyword_, std::string("each name here should be a string; there is ") + json::kind_name(item.kind()));
+      fault(keyword_,
+            std::string("each name here should be a string; there is ") + json::kind_name(item.kind()));
       return std::nullopt;
     }
     found.push_back(*name);

@@ -30,8 +30,8 @@ bool is_in(const std::array<std::string_view, kCount>& names, std::string_view n
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
-// In the body of a class, a field hides what its name meant outside, and "__x" is another name. Such objects are
-// written as a call.
+// In the body of a class, a field hides what its name meant outside, and "__x" is another name. Such objects
+// are written as a call.
 bool fits_in_class(const Field& field) {
   return is_python_name(field.name) && is_lower(field.name.front()) && !is_in(kBuiltins, field.name) &&
          field.name != "typing" && field.name != "builtins" && field.name != "decimal";
@@ -179,7 +179,8 @@ std::string TypeWriter::object(NodeId id, const std::string& like, std::size_t d
   if (known != classes_.end()) return known->second;
   const Shape shape = shape_of(program_, id, visits_);
   if (shape.fields.empty()) {
-    const std::string value = shape.additional ? type(*shape.additional, like + "Value", depth + 1) : module_.spell("Any");
+    const std::string value =
+        shape.additional ? type(*shape.additional, like + "Value", depth + 1) : module_.spell("Any");
     return module_.spell("dict") + "[" + module_.spell("str") + ", " + value + "]";
   }
   return class_of(id, shape, like, depth);
@@ -190,8 +191,8 @@ std::string TypeWriter::class_of(NodeId id, const Shape& shape, const std::strin
   if (!name) return module_.spell("dict") + "[" + module_.spell("str") + ", " + module_.spell("Any") + "]";
   classes_.emplace(id, *name);  // first, for a field that is of this class again
   const std::size_t count = std::min(shape.fields.size(), kStubFieldsMax);
-  const bool as_class = std::all_of(shape.fields.begin(), shape.fields.begin() + static_cast<std::ptrdiff_t>(count),
-                                    fits_in_class);
+  const bool as_class = std::all_of(shape.fields.begin(),
+                                    shape.fields.begin() + static_cast<std::ptrdiff_t>(count), fits_in_class);
   const std::string base = module_.spell("TypedDict");
   std::string text = as_class ? "class " + *name + "(" + base + "):\n"
                               : *name + " = " + base + "(" + python_string(*name) + ", {\n";
@@ -200,8 +201,10 @@ std::string TypeWriter::class_of(NodeId id, const Shape& shape, const std::strin
     std::string of = field.id ? type(*field.id, class_name(*name + "_" + std::string(field.name)), depth + 1)
                               : module_.spell("Any");
     if (!field.required) of = module_.spell("NotRequired") + "[" + of + "]";
-    text += "    " + (as_class ? std::string(field.name) : python_string(field.name)) + ": " + of + (as_class ? "" : ",");
-    const std::string remark = field.id ? python_comment(remarks(program_, *field.id, kCommentMax), kCommentMax) : "";
+    text += "    " + (as_class ? std::string(field.name) : python_string(field.name)) + ": " + of +
+            (as_class ? "" : ",");
+    const std::string remark =
+        field.id ? python_comment(remarks(program_, *field.id, kCommentMax), kCommentMax) : "";
     text += (remark.empty() ? "" : "  # " + remark) + "\n";
   }
   if (count < shape.fields.size()) {
@@ -247,12 +250,18 @@ std::string remarks(const Program& program, NodeId id, std::size_t bytes_max) {
     std::string_view words;
   };
   constexpr std::array kBounds = {
-      Bound{"minimum", "at least "},          Bound{"exclusiveMinimum", "above "},
-      Bound{"maximum", "at most "},           Bound{"exclusiveMaximum", "below "},
-      Bound{"multipleOf", "a multiple of "},  Bound{"minLength", "characters: at least "},
-      Bound{"maxLength", "characters: at most "}, Bound{"minItems", "items: at least "},
-      Bound{"maxItems", "items: at most "},   Bound{"pattern", "like "},
-      Bound{"format", "format "},             Bound{"default", "default "},
+      Bound{"minimum", "at least "},
+      Bound{"exclusiveMinimum", "above "},
+      Bound{"maximum", "at most "},
+      Bound{"exclusiveMaximum", "below "},
+      Bound{"multipleOf", "a multiple of "},
+      Bound{"minLength", "characters: at least "},
+      Bound{"maxLength", "characters: at most "},
+      Bound{"minItems", "items: at least "},
+      Bound{"maxItems", "items: at most "},
+      Bound{"pattern", "like "},
+      Bound{"format", "format "},
+      Bound{"default", "default "},
   };
   if (program.nodes[id].boolean) return "";
   std::string text;
@@ -271,7 +280,8 @@ std::string remarks(const Program& program, NodeId id, std::size_t bytes_max) {
     bounds.push_back(std::string(bound.words) +
                      (bound.keyword == "format" ? std::string(*format) : shown_literal(*value)));
   }
-  if (!bounds.empty()) text += (text.empty() ? "" : " (") + listed(bounds, ", ", bounds.size()) + (text.empty() ? "" : ")");
+  if (!bounds.empty())
+    text += (text.empty() ? "" : " (") + listed(bounds, ", ", bounds.size()) + (text.empty() ? "" : ")");
   return text.empty() ? text : json::one_line(text, bytes_max);
 }
 

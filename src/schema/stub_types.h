@@ -14,8 +14,8 @@
 
 namespace casemate::schema {
 
-// The names of one stub and the classes that were written for it. Shared by the types of its parameters and of
-// its result.
+// The names of one stub and the classes that were written for it. Shared by the types of its parameters and
+// of its result.
 class StubModule {
  public:
   // `function` is defined in the module and hides a builtin or a type of the same name.
@@ -75,8 +75,8 @@ class TypeWriter {
 // "WriteRow" for "write_row", "Of2nd" for "2nd": a name for a class, whatever the text.
 std::string class_name(std::string_view text);
 
-// What a schema says of a value beside its type, on one line: its description, then bounds, format and default.
-// Empty when it says nothing.
+// What a schema says of a value beside its type, on one line: its description, then bounds, format and
+// default. Empty when it says nothing.
 std::string remarks(const Program& program, NodeId id, std::size_t bytes_max);
 
 }  // namespace casemate::schema
