@@ -101,8 +101,8 @@ class Author {
     return kWords[below(kWords.size())];
   }
   std::string pattern() {
-    static const std::vector<std::string> kPatterns = {"^a",  "b$", "^a*$",  "[ab]{2}", "^(a|b)+$",
-                                                       "^.$", "",   "[0-9]", "^[^a]"};
+    static const std::vector<std::string> kPatterns = {"^a",       "b$",  "^a*$",  "[ab]{2}",
+                                                       "^(a|b)+$", "^.$", "[0-9]", "^[^a]"};
     return kPatterns[below(kPatterns.size())];
   }
   std::string type() {

@@ -108,31 +108,33 @@ std::string python_string(std::string_view text) {
   return out + '"';
 }
 
-std::string python_docstring(std::string_view text, std::size_t indent, std::size_t bytes_max) {
-  const std::string_view kept = json::cut_text(text, bytes_max);
-  std::string out;
-  const auto end_line = [&] {
-    while (out.ends_with(' ') || out.ends_with('\t')) out.pop_back();
-    out += '\n';
-  };
+std::string python_docstring(std::string_view text, std::size_t indent) {
+  constexpr std::string_view kQuotes = "\"\"\"";
+  constexpr std::string_view kBlanks = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);  // npos + 1 is 0
+  const std::string margin(indent, ' ');
+  std::string out(kQuotes);
   bool at_line_start = false;
-  for (std::string_view rest = kept; !rest.empty();) {
-    const json::Char next = json::decode(rest);
-    const std::string_view bytes = rest.substr(0, next.size);
-    rest.remove_prefix(next.size);
-    if (next.code == '\r' && rest.starts_with('\n')) continue;
+  bool lines = false;
+  while (!text.empty()) {
+    const json::Char next = json::decode(text);
+    const std::string_view bytes = text.substr(0, next.size);
+    text.remove_prefix(next.size);
     if (next.code == '\n') {
-      end_line();
-      at_line_start = true;
+      while (out.ends_with(' ')) out.pop_back();
+      out += '\n';
+      at_line_start = lines = true;
       continue;
     }
-    if (at_line_start) out.append(indent, ' ');
+    if (next.code == '\r' && text.starts_with('\n')) continue;
+    if (at_line_start) out += margin;
     at_line_start = false;
-    // A backslash is doubled, and so is the one of what is shown escaped: the reader sees the escape.
+    // A backslash is doubled, also of what is shown escaped: the reader sees the escape.
     if (next.code == '\\') {
       out += "\\\\";
-    } else if (next.code == '"' && (rest.empty() || rest.front() == '"')) {
-      out += "\\\"";  // neither three of them nor one before the end
+    } else if (next.code == '"' && (text.empty() || text.front() == '"') && !(text.empty() && lines)) {
+      out += "\\\"";  // neither three of them nor one before the closing ones
     } else if (next.code == '\t') {
       out += "    ";
     } else if (must_escape(next.code)) {
@@ -142,13 +144,8 @@ std::string python_docstring(std::string_view text, std::size_t indent, std::siz
       out += bytes;
     }
   }
-  while (out.ends_with('\n') || out.ends_with(' ')) out.pop_back();
-  // What was dropped may have stood between a quote and the end.
-  const std::size_t slashes =
-      out.size() < 2 ? 0 : out.size() - 2 - out.find_last_not_of('\\', out.size() - 2);
-  if (out.ends_with('"') && slashes % 2 == 0) out.insert(out.size() - 1, 1, '\\');
-  if (kept.size() < text.size()) out += "…";
-  return out;
+  if (lines) out += '\n' + margin;
+  return out.append(kQuotes);
 }
 
 std::string python_comment(std::string_view text, std::size_t bytes_max) {

@@ -25,10 +25,10 @@ std::vector<std::string> python_names(std::span<const std::string_view> names);
 // UTF-8. Control characters, and those that hide or turn text around, are escaped.
 std::string python_string(std::string_view text);
 
-// The inside of a docstring: between three double quotes it is one string, whatever `text` is. Lines after
-// the first begin with `indent` spaces. At most `bytes_max` bytes of `text` are taken; if that cuts it, it
-// ends in "…".
-std::string python_docstring(std::string_view text, std::size_t indent, std::size_t bytes_max);
+// A string in three double quotes that stays one string, whatever `text` is. Lines after the first begin with
+// `indent` spaces, and then the closing quotes stand on a line of their own. `text` must be valid UTF-8;
+// white space at its ends and at the ends of its lines is dropped.
+std::string python_docstring(std::string_view text, std::size_t indent);
 
 // A comment's text for the end of a line: one line, and none that type checkers take for theirs ("type: …").
 std::string python_comment(std::string_view text, std::size_t bytes_max);

@@ -150,24 +150,19 @@ std::string Writer::head() const {
 }
 
 std::string Writer::documentation() const {
-  std::string text = python_docstring(source_.description, 4, kStubTextMax);
-  if (text.empty()) text = "Not described.";
-  text += "\n\n    Capability: " + python_docstring(json::one_line(source_.name, kRemarkMax), 4, kRemarkMax) +
-          "\n";
-  for (const std::string& note : source_.notes) {
-    text += "    " + python_docstring(json::one_line(note, kRemarkMax), 4, kRemarkMax) + "\n";
-  }
+  const std::string_view kept = json::cut_text(source_.description, kStubTextMax);
+  std::string text = source_.description.empty() ? "Not described." : std::string(kept);
+  if (kept.size() < source_.description.size()) text += "…";
+  text += "\n\nCapability: " + json::one_line(source_.name, kRemarkMax);
+  for (const std::string& note : source_.notes) text += "\n" + json::one_line(note, kRemarkMax);
   for (const Printed& one : parameters_) {
     std::string remark = one.id ? remarks(source_.parameters->program(), *one.id, kRemarkMax) : "";
     if (one.parameter.python != one.parameter.name) {
-      const std::string sent = "sent as " + quoted(one.parameter.name);
-      remark = remark.empty() ? sent : sent + "; " + remark;
+      remark = "sent as " + quoted(one.parameter.name) + (remark.empty() ? "" : "; ") + remark;
     }
-    if (!remark.empty()) {
-      text += "    " + one.parameter.python + ": " + python_docstring(remark, 8, 2 * kRemarkMax) + "\n";
-    }
+    if (!remark.empty()) text += "\n" + one.parameter.python + ": " + remark;
   }
-  return "    \"\"\"" + text + "    \"\"\"\n";
+  return "    " + python_docstring(text, 4) + "\n";
 }
 
 std::string Writer::stub() const {

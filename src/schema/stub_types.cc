@@ -43,18 +43,23 @@ const Value* member_of(const Program& program, NodeId id, std::string_view keywo
 
 }  // namespace
 
+std::string StubModule::spelling(std::string_view type) const {
+  if (type != function_) return std::string(type);
+  return (is_in(kBuiltins, type) ? "builtins."
+          : type == "Decimal"    ? "decimal."
+                                 : "typing.") +
+         std::string(type);
+}
+
 std::string StubModule::spell(std::string_view type) {
-  const bool hidden = type == function_;
   if (is_in(kBuiltins, type)) {
-    builtins_ = builtins_ || hidden;
-    return (hidden ? "builtins." : "") + std::string(type);
-  }
-  if (type == "Decimal") {
+    builtins_ = builtins_ || type == function_;
+  } else if (type == "Decimal") {
     decimal_ = true;
-    return (hidden ? "decimal." : "") + std::string(type);
+  } else {
+    typing_.emplace(type);
   }
-  typing_.emplace(type);
-  return (hidden ? "typing." : "") + std::string(type);
+  return spelling(type);
 }
 
 std::string StubModule::imports() const {
@@ -106,8 +111,9 @@ std::string TypeWriter::joined(std::vector<std::string> types) {
   for (std::string& type : types) {
     if (std::find(once.begin(), once.end(), type) == once.end()) once.push_back(std::move(type));
   }
-  const std::string any = module_.spell("Any");
-  if (once.empty() || std::find(once.begin(), once.end(), any) != once.end()) return any;
+  if (once.empty() || std::find(once.begin(), once.end(), module_.spelling("Any")) != once.end()) {
+    return module_.spell("Any");
+  }
   // None last, as people write it.
   std::stable_partition(once.begin(), once.end(), [](const std::string& type) { return type != "None"; });
   std::string text;
@@ -169,7 +175,7 @@ std::string TypeWriter::array(const Node& node, const std::string& like, std::si
     if (!others && !node.array->prefix.empty()) items.push_back(module_.spell("Any"));
   }
   const std::string of = joined(std::move(items));
-  const bool plain = detail_ == Detail::kBrief && of == module_.spell("Any");
+  const bool plain = detail_ == Detail::kBrief && of == module_.spelling("Any");
   return module_.spell("list") + (plain ? "" : "[" + of + "]");
 }
 

@@ -21,7 +21,9 @@ class StubModule {
   // `function` is defined in the module and hides a builtin or a type of the same name.
   explicit StubModule(std::string_view function) : function_(function), names_{std::string(function)} {}
 
-  // How the module spells list, str, Any, Decimal, …, and that it needs the import.
+  // How the module spells list, str, Any, Decimal, …
+  std::string spelling(std::string_view type) const;
+  // The same, for a place where it is written: it will be imported.
   std::string spell(std::string_view type);
   // A class name that is not taken, and a place for the class. nullopt when there are enough.
   std::optional<std::string> add_class(std::string_view like);
