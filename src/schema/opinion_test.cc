@@ -190,9 +190,23 @@ def is_integer(checker, instance):
         return False
     return isinstance(instance, int) or isinstance(instance, decimal.Decimal) and instance == int(instance)
 
+def same(a, b):
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    return a == b
+
+# Its own takes [0] for [false].
+def enum(validator, values, instance, schema):
+    if not any(same(value, instance) for value in values):
+        yield jsonschema.ValidationError("enum")
+
 base = jsonschema.Draft202012Validator
 types = base.TYPE_CHECKER.redefine("integer", is_integer)
-Validator = jsonschema.validators.extend(base, type_checker=types)
+Validator = jsonschema.validators.extend(base, validators={"enum": enum}, type_checker=types)
 for line in open(sys.argv[1], encoding="utf-8"):
     schema, values = json.loads(line, parse_float=decimal.Decimal)
     validator = Validator(schema)

@@ -205,56 +205,74 @@ TEST(Signature, LeavesOutWhatDoesNotFit) {
   EXPECT_LE(text.size(), kSignatureMax);
 }
 
+// Names, texts and types that try to be more than they are.
+std::string hostile_schema() {
+  const std::string text = R"(\"\"\"\nimport os\\\n\u0000\u001b[2J\u202e # type: ignore\n'''\f\r\n\"\"\")";
+  const std::vector<std::string> keys = {"from",
+                                         "class",
+                                         "None",
+                                         "__init__",
+                                         "__x",
+                                         "a b",
+                                         "",
+                                         "é",
+                                         "ﬁ",
+                                         "self",
+                                         "list",
+                                         "str",
+                                         "Any",
+                                         "a\\nb",
+                                         "\\\"\\\"\\\"",
+                                         "*",
+                                         "x: int = exec()",
+                                         "lambda",
+                                         "match",
+                                         "type",
+                                         "2",
+                                         "ReadA",
+                                         "TypedDict"};
+  const std::vector<std::string> types = {
+      R"("type":"string")",
+      R"("type":"object","properties":{"list":{"type":"array"},"from":{"type":"string"},)"
+      R"("A":{"type":"object","properties":{"b":true}}})",
+      R"("enum":["a\nb","\"",1,true,null])",
+      R"("type":["array","null"],"items":{"$ref":"#"})",
+  };
+  std::string schema = R"({"type":"object","description":")" + text + R"(","properties":{)";
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    schema += (i > 0 ? ",\"" : "\"") + keys[i] + "\":{" + types[i % types.size()] +
+              R"(,"description":"type: )" + text + R"(","default":"\"\\\n"})";
+  }
+  return schema + R"(},"required":["from","","nowhere"],"additionalProperties":{"type":"integer"}})";
+}
+
+// Each file is imports, classes and one function that does nothing, and calls nothing but TypedDict.
+constexpr std::string_view kParse = R"PY(
+import ast, pathlib, sys
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*.pyi")):
+    tree = ast.parse(path.read_text(), str(path))
+    compile(tree, str(path), "exec")
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    rest = (ast.FunctionDef, ast.ImportFrom, ast.Import, ast.ClassDef, ast.Assign)
+    assert len(functions) == 1 and all(isinstance(node, rest) for node in tree.body), path
+    assert ast.get_docstring(functions[0]) and len(functions[0].body) == 2, path
+    for node in ast.walk(tree):
+        assert not isinstance(node, ast.Import) or node.names[0].name in ("builtins", "typing", "decimal"), path
+        assert not isinstance(node, ast.Call) or "TypedDict" in ast.unparse(node.func), path
+)PY";
+
 // Everything at once, read by Python, and by mypy where it is installed.
 TEST(Stub, PythonTakesThemAll) {
-  const std::string hostile_text =
-      R"(\"\"\"\nimport os\\\n\u0000\u001b[2J\u202e # type: ignore\n'''\f\r\n\"\"\")";
-  std::string hostile = R"({"type":"object","description":")" + hostile_text + R"(","properties":{)";
-  int i = 0;
-  for (const char* key : {"from",
-                          "class",
-                          "None",
-                          "__init__",
-                          "__x",
-                          "a b",
-                          "",
-                          "é",
-                          "ﬁ",
-                          "self",
-                          "list",
-                          "str",
-                          "Any",
-                          "a\\nb",
-                          "\\\"\\\"\\\"",
-                          "*",
-                          "x: int = exec()",
-                          "lambda",
-                          "match",
-                          "type",
-                          "2",
-                          "ReadA",
-                          "TypedDict"}) {
-    const std::string type =
-        i % 4 == 0 ? R"("type":"string")"
-        : i % 4 == 1
-            ? R"("type":"object","properties":{"list":{"type":"array"},"from":{"type":"string"},"A":{"type":"object","properties":{"b":true}}})"
-        : i % 4 == 2 ? R"("enum":["a\nb","\"",1,true,null])"
-                     : R"("type":["array","null"],"items":{"$ref":"#"})";
-    hostile += (i++ > 0 ? ",\"" : "\"") + std::string(key) + "\":{" + type + R"(,"description":"type: )" +
-               hostile_text + R"(","default":"\"\\\n"})";
-  }
-  hostile += R"(},"required":["from","","nowhere"],"additionalProperties":{"type":"integer"}})";
+  const std::string hostile = hostile_schema();
   std::vector<Described> all = {{.parameters = kRead, .result = kRows},
                                 {.parameters = hostile, .result = hostile}};
   for (const char* function : {"list", "dict", "str", "int", "Any", "Decimal", "Literal", "TypedDict",
                                "NotRequired", "builtins", "typing", "decimal", "read_2"}) {
-    all.push_back({.name = std::string("x.") + function,
-                   .path = std::string("x.") + function,
-                   .description = "d\\",
-                   .parameters = kRead,
-                   .result = kRows});
+    Described plain{.parameters = kRead, .result = kRows};
+    plain.path = std::string("x.") + function;
+    all.push_back(plain);
     all.push_back({.name = "\"\"\"\n\\",
-                   .path = std::string("y.") + function,
+                   .path = plain.path,
                    .description = "\"\"\"\\",
                    .parameters = hostile,
                    .result = hostile,
@@ -267,20 +285,7 @@ TEST(Stub, PythonTakesThemAll) {
     EXPECT_EQ(text, stub(all[n]));
     std::ofstream(folder + "/stub" + std::to_string(n) + ".pyi", std::ios::binary) << text;
   }
-  const ScratchFile program("parse.py", R"PY(
-import ast, pathlib, sys
-for path in sorted(pathlib.Path(sys.argv[1]).glob("*.pyi")):
-    text = path.read_text()
-    tree = ast.parse(text, str(path))
-    compile(tree, str(path), "exec")
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    others = [node for node in tree.body if not isinstance(node, (ast.FunctionDef, ast.ImportFrom, ast.Import, ast.ClassDef, ast.Assign))]
-    assert len(functions) == 1 and not others, path
-    assert ast.get_docstring(functions[0]) and len(functions[0].body) == 2, path
-    for node in ast.walk(tree):
-        assert not isinstance(node, ast.Import) or node.names[0].name in ("builtins", "typing", "decimal"), path
-        assert not isinstance(node, ast.Call) or "TypedDict" in ast.unparse(node.func), path
-)PY");
+  const ScratchFile program("parse.py", kParse);
   EXPECT_EQ(output_of("/usr/bin/python3 " + program.path() + " " + folder), "");
   if (std::filesystem::exists("/usr/bin/mypy")) {
     const std::string said =
