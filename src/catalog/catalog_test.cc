@@ -79,6 +79,11 @@ TEST(Search, TakesPluralsCaseAndBeginnings) {
   EXPECT_TRUE(catalog.search("eather", 10).empty());
 }
 
+TEST(Search, AWordCountsMoreThanItsBeginning) {
+  const Catalog catalog = catalog_of({capability("x.a", "About posting."), capability("x.b", "About post.")});
+  EXPECT_EQ(names(catalog.search("post", 10)), (Names{"x.b", "x.a"}));
+}
+
 TEST(Search, WhatIsNamedComesFirst) {
   const Catalog catalog = catalog_of(some());
   for (const std::string_view query : {"settlement.read", "tools.settlement.read"}) {
