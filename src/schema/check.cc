@@ -18,6 +18,7 @@ using Kind = Value::Kind;
 // Each takes some 500 bytes of the stack.
 constexpr std::size_t kDepthMax = 600;
 constexpr std::uint64_t kBytesPerStep = 64;
+constexpr std::uint64_t kInstructionsPerStep = 32;  // of a pattern, at one byte
 constexpr std::size_t kNumberShownMax = 40;
 
 bool is_plain_integer(std::string_view text) { return text.find_first_of(".eE") == std::string_view::npos; }
@@ -206,6 +207,8 @@ bool Checker::string(const Node& node, const Value& value) {
     };
     if (rules.min_length) demand(length >= *rules.min_length, "minLength", "at least");
     if (rules.max_length) demand(length <= *rules.max_length, "maxLength", "at most");
+    // What is too long is not searched: that is what the bound is for.
+    if (rules.max_length && length > *rules.max_length) return false;
   }
   if (!rules.pattern || (!held && !goes_on()) || is_found(*rules.pattern, text)) return held;
   return fault("pattern", [&] {
@@ -225,7 +228,7 @@ bool Checker::decimal(const Value& value) {
 
 bool Checker::is_found(std::size_t pattern, std::string_view text) {
   const Pattern& compiled = program_.patterns[pattern];
-  return charge(1 + text.size() * compiled.size() / kBytesPerStep) && compiled.is_found_in(text);
+  return charge(1 + text.size() * compiled.size() / kInstructionsPerStep) && compiled.is_found_in(text);
 }
 
 }  // namespace casemate::schema

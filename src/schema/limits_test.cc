@@ -60,6 +60,8 @@ TEST(Limits, SlowPatternsAreCharged) {
   const Soon soon;
   const std::string letters(200'000, 'a');
   EXPECT_EQ(faults_of(R"s({"pattern":"^(a|b)*$"})s", "\"" + letters + "\""), "");
+  EXPECT_EQ(faults_of(R"({"pattern":"(a?){400}b","maxLength":9})", "\"" + letters + "\""),
+            "should have at most 9 characters, has 200000");
   // Each is large, and there are many texts.
   const std::string schema = R"({"items":{"pattern":"(a?){400}b"}})";
   const std::string value = "[" + repeated("\"" + std::string(2000, 'a') + "\",", 2000) + "\"\"]";
