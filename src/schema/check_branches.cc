@@ -11,8 +11,6 @@
 namespace casemate::schema {
 namespace {
 
-using json::Value;
-
 constexpr std::size_t kBranchesTriedMax = 16;
 constexpr std::size_t kFaultsOfBranch = 4;
 constexpr std::size_t kBranchesShownMax = 5;

@@ -12,7 +12,6 @@ namespace casemate::schema {
 namespace {
 
 using json::Member;
-using json::Value;
 
 constexpr std::size_t kNamesShownMax = 8;
 constexpr std::size_t kNamesComparedMax = 1000;  // when a name is looked for that is nearly this one

@@ -223,33 +223,33 @@ void Compiler::multiple_of(Node& node, const Value& value) {
   }
 }
 
-template <std::optional<Decimal> NumberRules::*kMember>
+template <std::optional<Decimal> NumberRules::*Member>
 void Compiler::bound(Node& node, const Value& value) {
-  rules(node.number).*kMember = decimal(value);
+  rules(node.number).*Member = decimal(value);
 }
-template <std::optional<Count> StringRules::*kMember>
+template <std::optional<Count> StringRules::*Member>
 void Compiler::length(Node& node, const Value& value) {
-  rules(node.string).*kMember = count(value);
+  rules(node.string).*Member = count(value);
 }
-template <std::optional<Count> ArrayRules::*kMember>
+template <std::optional<Count> ArrayRules::*Member>
 void Compiler::array_count(Node& node, const Value& value) {
-  rules(node.array).*kMember = count(value);
+  rules(node.array).*Member = count(value);
 }
-template <std::optional<Count> ObjectRules::*kMember>
+template <std::optional<Count> ObjectRules::*Member>
 void Compiler::object_count(Node& node, const Value& value) {
-  rules(node.object).*kMember = count(value);
+  rules(node.object).*Member = count(value);
 }
-template <std::optional<NodeId> ObjectRules::*kMember>
+template <std::optional<NodeId> ObjectRules::*Member>
 void Compiler::object_schema(Node& node, const Value& value) {
-  rules(node.object).*kMember = schema(value);
+  rules(node.object).*Member = schema(value);
 }
-template <std::vector<NodeId> Logic::*kMember>
+template <std::vector<NodeId> Logic::*Member>
 void Compiler::branches(Node& node, const Value& value) {
-  rules(node.logic).*kMember = schemas(value);
+  rules(node.logic).*Member = schemas(value);
 }
-template <std::optional<NodeId> Logic::*kMember>
+template <std::optional<NodeId> Logic::*Member>
 void Compiler::branch(Node& node, const Value& value) {
-  rules(node.logic).*kMember = schema(value);
+  rules(node.logic).*Member = schema(value);
 }
 
 void Compiler::pattern(Node& node, const Value& value) {

@@ -23,8 +23,8 @@ constexpr std::size_t kLiteralDigitsMax = 18;
 constexpr std::size_t kAlternativesMax = 8;
 constexpr std::size_t kCommentMax = 100;
 
-template <std::size_t kCount>
-bool is_in(const std::array<std::string_view, kCount>& names, std::string_view name) {
+template <std::size_t Count>
+bool is_in(const std::array<std::string_view, Count>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
