@@ -136,6 +136,48 @@ def json_reader_seeds() -> Iterator[tuple[str, bytes]]:
     yield "control_in_string", b'"a\x1fb"'
 
 
+def schema_seeds() -> Iterator[tuple[str, bytes]]:
+    """A schema, a line VALUE, a value."""
+
+    def pair(schema: object, value: object) -> bytes:
+        return json.dumps(schema).encode() + b"\nVALUE\n" + json.dumps(value).encode()
+
+    amount = {"type": "number", "minimum": 0, "exclusiveMaximum": 1e3, "multipleOf": 0.01}
+    payment = {"type": "object", "properties": {"amount": amount}, "required": ["amount"], "additionalProperties": False}
+    yield "object", pair(payment, {"amount": 1.25})
+    yield "object_wrong", pair(payment, {"amonut": "x"})
+    yield "text", pair({"type": "string", "minLength": 2, "maxLength": 3, "pattern": "^[a-z]+$"}, "\u00e9")
+    yield "list", pair({"prefixItems": [True], "items": {"type": "integer"}, "uniqueItems": True, "minItems": 1}, [1, 1.0])
+    yield "contains", pair({"contains": {"const": 1}, "minContains": 2, "maxContains": 3}, [1, 1, 2])
+    yield "names", pair({"patternProperties": {"^a": False}, "propertyNames": {"maxLength": 3}}, {"abc": 1, "bcde": 2})
+    yield "needed", pair({"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"a": {"maxProperties": 1}}}, {"a": 1})
+    kinds = [{"properties": {"kind": {"const": kind}, kind: {"type": "integer"}}} for kind in ("circle", "square")]
+    yield "alternatives", pair({"oneOf": kinds, "anyOf": kinds, "not": {"required": ["x"]}}, {"kind": "square", "square": "2"})
+    yield "condition", pair({"if": {"type": "string"}, "then": {"enum": ["a"]}, "else": {"format": "decimal"}}, "b")
+    tree = {"$ref": "#/$defs/t", "$defs": {"t": {"items": {"$ref": "#/$defs/t"}, "type": ["array", "integer"]}}}
+    yield "tree", pair(tree, [[1], [[2.5]]])
+    yield "anchor", pair({"$ref": "#a", "$defs": {"x": {"$anchor": "a", "type": "null"}}}, None)
+    yield "circle", pair({"allOf": [{"$ref": "#"}]}, 1)
+    yield "unknown", pair({"unevaluatedItems": False, "typ": 1, "x-a": 2}, 1)
+    draft_07 = {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {}}, "items": {"$ref": "#/definitions/a"}}
+    yield "draft_07", pair(draft_07, [1])
+    texts = {"description": 'a"""\n\\', "default": "\x1b", "title": "type: x"}
+    yield "texts", pair({"properties": {"from": texts, "a-b": {"enum": ['"', 1]}, "": {"properties": {"x": texts}}}}, {})
+    yield "exponents", b'{"minimum":1e999999999,"multipleOf":1e-999999999}\nVALUE\n1e1000000000'
+
+
+def pattern_seeds() -> Iterator[tuple[str, bytes]]:
+    """A pattern, a line end, a text."""
+    yield "letters", b"^(a|b)*$\nabab"
+    yield "escapes", rb"^\d\D\w\W\s\S\b\B\t\cA\x41\u0042\u{43}\uD834\uDD1E\0\/" + b"\n1a"
+    yield "classes", rb"[^]x[]|[a-z\d-.[\]^\s]|[^\S\b]" + b"\nq"
+    yield "properties", rb"\p{L}\P{Letter}[\p{Script=Greek}\p{LC}]" + "\nαé".encode()
+    yield "groups", b"(?<year>[0-9]{4})-(?:x{2,3}?|y+)\n2026-xx"
+    yield "looking", b"(?=a)(?<!b)\\1\\k<a>(?i)\na"
+    yield "large", b"((a{100}){100}){100}\na"
+    yield "any", ".é\né\u2028".encode()
+
+
 def manifest_seeds() -> Iterator[tuple[str, bytes]]:
     """An image's manifest, and its about text."""
     digest = b"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -368,7 +410,9 @@ SEEDS = {
     "layer": layer_seeds,
     "manifest": manifest_seeds,
     "oci": oci_seeds,
+    "pattern": pattern_seeds,
     "policy": policy_seeds,
+    "schema": schema_seeds,
     "utf8": utf8_seeds,
 }
 

@@ -27,7 +27,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], two_above[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], two_above[j - 2] + 1);
     }
   }
   return rows[a.size() % 3][b.size()];
@@ -44,7 +45,9 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
   for (const std::string_view name : names) {
     if (name.size() > kNearNameMax || name == wanted) continue;
     const std::string other = folded(name);
-    if (other.empty() || std::max(like.size(), other.size()) - std::min(like.size(), other.size()) > errors_max) continue;
+    if (other.empty() ||
+        std::max(like.size(), other.size()) - std::min(like.size(), other.size()) > errors_max)
+      continue;
     const std::size_t errors = distance(like, other);
     // A name that shares nothing with this one is not near, however short both are.
     if (errors <= errors_max && errors < std::max(like.size(), other.size())) near.emplace_back(errors, name);
@@ -52,7 +55,7 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
   std::sort(near.begin(), near.end());
   std::vector<std::string> found;
   for (const auto& [errors, name] : near) {
-    if (found.size() == most) break;
+    if (found.size() == most || errors > near.front().first + 1) break;
     found.emplace_back(name);
   }
   return found;

@@ -7,17 +7,18 @@
 namespace casemate {
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames = {"amount", "account", "date", "tenant", "tenants", "a", "post_date"};
+constexpr std::array<std::string_view, 7> kNames = {"amount",  "account", "date",     "tenant",
+                                                    "tenants", "a",       "post_date"};
 
 std::vector<std::string> near(std::string_view wanted, std::size_t most = 3) {
   return near_names(wanted, kNames, most);
 }
 
 TEST(NearNames, FindsTypingErrors) {
-  EXPECT_EQ(near("amonut"), std::vector<std::string>{"amount"});      // swapped
-  EXPECT_EQ(near("amont"), std::vector<std::string>{"amount"});       // left out
+  EXPECT_EQ(near("amonut"), std::vector<std::string>{"amount"});  // swapped
+  EXPECT_EQ(near("amont"), std::vector<std::string>{"amount"});   // left out
   EXPECT_EQ(near("ammount"), (std::vector<std::string>{"amount", "account"}));
-  EXPECT_EQ(near("dage"), std::vector<std::string>{"date"});          // replaced
+  EXPECT_EQ(near("dage"), std::vector<std::string>{"date"});  // replaced
 }
 
 TEST(NearNames, PassesOverCaseAndSeparators) {

@@ -18,13 +18,14 @@ using Kind = Value::Kind;
 // Each takes some 500 bytes of the stack.
 constexpr std::size_t kDepthMax = 600;
 constexpr std::uint64_t kBytesPerStep = 64;
+constexpr std::uint64_t kInstructionsPerStep = 32;  // of a pattern, at one byte
 constexpr std::size_t kNumberShownMax = 40;
 
 bool is_plain_integer(std::string_view text) { return text.find_first_of(".eE") == std::string_view::npos; }
 
 std::size_t code_points(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 // A keyword's number as its author wrote it.
@@ -52,9 +53,8 @@ bool Checker::charge(std::uint64_t steps) {
   steps_ += steps;
   if (gave_up_) return false;
   if (steps_ <= limits_.steps_max) return true;
-  return give_up({ErrorCode::kExhausted,
-                  "the schema and the value are too large together: no answer after " +
-                      std::to_string(limits_.steps_max) + " steps"});
+  return give_up({ErrorCode::kExhausted, "the schema and the value are too large together: no answer after " +
+                                             std::to_string(limits_.steps_max) + " steps"});
 }
 
 bool Checker::give_up(Error error) {
@@ -63,7 +63,8 @@ bool Checker::give_up(Error error) {
 }
 
 void Checker::add(std::string_view keyword, const std::string& message) {
-  list_->faults.push_back({place_.pointer(), std::string(keyword), json::one_line(message, kFaultMessageMax)});
+  list_->faults.push_back(
+      {place_.pointer(), std::string(keyword), json::one_line(message, kFaultMessageMax)});
 }
 
 bool Checker::accepts(NodeId id, const Value& value) {
@@ -84,7 +85,8 @@ bool Checker::accepts_quietly(NodeId id, const Value& value) {
 
 bool Checker::node(const Node& node, const Value& value) {
   if (node.boolean) {
-    return *node.boolean || fault("false", [] { return std::string("should not be there: no value is allowed"); });
+    return *node.boolean ||
+           fault("false", [] { return std::string("should not be there: no value is allowed"); });
   }
   // What else is wrong with a value of another type is no help.
   if (node.types != 0 && !type(node, value)) return false;
@@ -156,7 +158,9 @@ bool Checker::equal(const Node& node, const Value& value) {
   if (!node.enumeration && !node.constant) return true;
   const Result<std::string> text = canonical(value, steps_, limits_.steps_max);
   if (!text) return charge(0) && give_up(text.error());
-  const auto message = [&](const std::string& choices) { return "should be " + choices + ", is " + shown(value); };
+  const auto message = [&](const std::string& choices) {
+    return "should be " + choices + ", is " + shown(value);
+  };
   if (node.constant && *node.constant != *text) {
     return fault("const", [&] { return message(shown_literal(*node.source->find("const"))); });
   }
@@ -174,7 +178,8 @@ bool Checker::number(const Node& node, const Value& value) {
   const auto demand = [&](bool is_so, std::string_view keyword, const char* words) {
     if (is_so) return;
     held = fault(keyword, [&] {
-      return std::string("should be ") + words + " " + written(node, keyword) + ", is " + shown_literal(value);
+      return std::string("should be ") + words + " " + written(node, keyword) + ", is " +
+             shown_literal(value);
     });
   };
   const NumberRules& rules = *node.number;
@@ -202,10 +207,13 @@ bool Checker::string(const Node& node, const Value& value) {
     };
     if (rules.min_length) demand(length >= *rules.min_length, "minLength", "at least");
     if (rules.max_length) demand(length <= *rules.max_length, "maxLength", "at most");
+    // What is too long is not searched: that is what the bound is for.
+    if (rules.max_length && length > *rules.max_length) return false;
   }
   if (!rules.pattern || (!held && !goes_on()) || is_found(*rules.pattern, text)) return held;
   return fault("pattern", [&] {
-    return "should match the pattern " + quoted(*node.source->find("pattern")->as_string()) + ", is " + quoted(text);
+    return "should match the pattern " + quoted(*node.source->find("pattern")->as_string()) + ", is " +
+           quoted(text);
   });
 }
 
@@ -220,7 +228,7 @@ bool Checker::decimal(const Value& value) {
 
 bool Checker::is_found(std::size_t pattern, std::string_view text) {
   const Pattern& compiled = program_.patterns[pattern];
-  return charge(1 + text.size() * compiled.size() / kBytesPerStep) && compiled.is_found_in(text);
+  return charge(1 + text.size() * compiled.size() / kInstructionsPerStep) && compiled.is_found_in(text);
 }
 
 }  // namespace casemate::schema

@@ -11,8 +11,8 @@
 namespace casemate::schema {
 
 struct CheckLimits {
-  // One step is one keyword looked at, 64 bytes compared, or 64 of a pattern's instructions at one byte: some
-  // 10 to 100 ns.
+  // One step is one schema or member looked at, 64 bytes compared, or 32 of a pattern's instructions at one
+  // byte: 10 to 100 ns, and 700 ns where pattern and text are made for each other.
   std::uint64_t steps_max = 10'000'000;
   std::size_t faults_max = kFaultsMax;  // 0 counts as 1
 };

@@ -1,7 +1,7 @@
 // Schemas that apply to the same value: all of them, some of them, or one depending on another.
 //
-// That no alternative fits is no help by itself. Where only one of them is for such a value at all, what is wrong
-// is told as though it stood there alone.
+// That no alternative fits is no help by itself. Where only one of them is for such a value at all, what is
+// wrong is told as though it stood there alone.
 #include <algorithm>
 #include <utility>
 
@@ -11,8 +11,6 @@
 namespace casemate::schema {
 namespace {
 
-using json::Value;
-
 constexpr std::size_t kBranchesTriedMax = 16;
 constexpr std::size_t kFaultsOfBranch = 4;
 constexpr std::size_t kBranchesShownMax = 5;
@@ -21,7 +19,8 @@ constexpr std::size_t kBranchesShownMax = 5;
 bool is_for_others(const Fault& fault, const std::string& here) {
   const bool chooses = fault.keyword == "const" || fault.keyword == "enum";
   if (fault.place == here) return chooses || fault.keyword == "type" || fault.keyword == "false";
-  return chooses && fault.place.starts_with(here + "/") && fault.place.find('/', here.size() + 1) == std::string::npos;
+  return chooses && fault.place.starts_with(here + "/") &&
+         fault.place.find('/', here.size() + 1) == std::string::npos;
 }
 
 }  // namespace
@@ -38,8 +37,7 @@ bool Checker::logic(const Logic& logic, const Value& value) {
   }
   if (!logic.any_of.empty() && !also(any_of(logic.any_of, value))) return false;
   if (!logic.one_of.empty() && !also(one_of(logic.one_of, value))) return false;
-  if (logic.negated && accepts_quietly(*logic.negated, value) &&
-      !also(fault("not", [&] {
+  if (logic.negated && accepts_quietly(*logic.negated, value) && !also(fault("not", [&] {
         return "should not be " + expectation(program_, *logic.negated) + ", is " + shown(value);
       }))) {
     return false;
@@ -69,9 +67,9 @@ bool Checker::one_of(const std::vector<NodeId>& branches, const Value& value) {
     if (gave_up_) return false;
     if (fits && found) {
       return fault("oneOf", [&] {
-        return "should fit exactly one of " + std::to_string(branches.size()) + " alternatives, fits those at " +
-               std::to_string(first) + " and " + std::to_string(i) + ": " + expectation(program_, branches[first]) +
-               ", " + expectation(program_, branches[i]);
+        return "should fit exactly one of " + std::to_string(branches.size()) +
+               " alternatives, fits those at " + std::to_string(first) + " and " + std::to_string(i) + ": " +
+               expectation(program_, branches[first]) + ", " + expectation(program_, branches[i]);
       });
     }
     if (fits) {
@@ -95,7 +93,8 @@ bool Checker::no_branch(std::string_view keyword, const std::vector<NodeId>& bra
       (void)accepts(id, value);
     }
     if (gave_up_) return false;
-    if (std::any_of(list.faults.begin(), list.faults.end(), [&](const Fault& one) { return is_for_others(one, here); })) {
+    if (std::any_of(list.faults.begin(), list.faults.end(),
+                    [&](const Fault& one) { return is_for_others(one, here); })) {
       continue;
     }
     ++candidates;

@@ -12,7 +12,6 @@ namespace casemate::schema {
 namespace {
 
 using json::Member;
-using json::Value;
 
 constexpr std::size_t kNamesShownMax = 8;
 constexpr std::size_t kNamesComparedMax = 1000;  // when a name is looked for that is nearly this one
@@ -35,15 +34,15 @@ bool Checker::array(const ArrayRules& rules, const Value& value) {
     held = next && held;
     return held || goes_on();
   };
-  if (rules.min_items && items.size() < *rules.min_items &&
-      !also(fault("minItems", [&] {
-        return "should have at least " + count_of(*rules.min_items, "item") + ", has " + std::to_string(items.size());
+  if (rules.min_items && items.size() < *rules.min_items && !also(fault("minItems", [&] {
+        return "should have at least " + count_of(*rules.min_items, "item") + ", has " +
+               std::to_string(items.size());
       }))) {
     return false;
   }
-  if (rules.max_items && items.size() > *rules.max_items &&
-      !also(fault("maxItems", [&] {
-        return "should have at most " + count_of(*rules.max_items, "item") + ", has " + std::to_string(items.size());
+  if (rules.max_items && items.size() > *rules.max_items && !also(fault("maxItems", [&] {
+        return "should have at most " + count_of(*rules.max_items, "item") + ", has " +
+               std::to_string(items.size());
       }))) {
     return false;
   }
@@ -73,8 +72,8 @@ bool Checker::unique(const Value& value) {
                                         [&](std::size_t a, std::size_t b) { return texts[a] == texts[b]; });
   if (twice == order.end()) return true;
   return fault("uniqueItems", [&] {
-    return "each item should be another: " + std::to_string(*twice) + " and " + std::to_string(*std::next(twice)) +
-           " are the same (" + shown_literal(items[*twice]) + ")";
+    return "each item should be another: " + std::to_string(*twice) + " and " +
+           std::to_string(*std::next(twice)) + " are the same (" + shown_literal(items[*twice]) + ")";
   });
 }
 
@@ -107,15 +106,13 @@ bool Checker::object(const ObjectRules& rules, const Value& value) {
     held = next && held;
     return held || goes_on();
   };
-  if (rules.min_properties && members.size() < *rules.min_properties &&
-      !also(fault("minProperties", [&] {
+  if (rules.min_properties && members.size() < *rules.min_properties && !also(fault("minProperties", [&] {
         return "should have at least " + properties_of(*rules.min_properties) + ", has " +
                std::to_string(members.size());
       }))) {
     return false;
   }
-  if (rules.max_properties && members.size() > *rules.max_properties &&
-      !also(fault("maxProperties", [&] {
+  if (rules.max_properties && members.size() > *rules.max_properties && !also(fault("maxProperties", [&] {
         return "should have at most " + properties_of(*rules.max_properties) + ", has " +
                std::to_string(members.size());
       }))) {
@@ -134,8 +131,9 @@ bool Checker::object(const ObjectRules& rules, const Value& value) {
 bool Checker::member(const ObjectRules& rules, const Member& member) {
   bool held = true;
   bool known = false;
-  const auto found = std::lower_bound(rules.properties.begin(), rules.properties.end(), member.key,
-                                      [](const auto& one, const std::string& key) { return one.first < key; });
+  const auto found =
+      std::lower_bound(rules.properties.begin(), rules.properties.end(), member.key,
+                       [](const auto& one, const std::string& key) { return one.first < key; });
   {
     const Place::Step step(place_, member.key);
     if (found != rules.properties.end() && found->first == member.key) {
@@ -172,17 +170,20 @@ bool Checker::name(const ObjectRules& rules, std::string_view key) {
 
 // required, dependentRequired, dependentSchemas.
 bool Checker::needed(const ObjectRules& rules, const Value& value) {
-  if (rules.required.empty() && rules.dependent_required.empty() && rules.dependent_schemas.empty()) return true;
-  // Finding a key in a large object begins with sorting its keys.
-  if (!charge(1 + value.members().size() + rules.required.size())) return false;
-  Members members(value);
+  if (rules.required.empty() && rules.dependent_required.empty() && rules.dependent_schemas.empty())
+    return true;
+  if (!charge(1 + rules.required.size())) return false;
+  const auto [found, is_new] = members_.try_emplace(&value, value);
+  Members& members = found->second;
+  if (is_new && !charge(value.members().size())) return false;  // it may be sorted
   bool held = true;
   const auto also = [&](bool next) {
     held = next && held;
     return held || goes_on();
   };
   for (const std::string_view key : rules.required) {
-    if (members.find(key) == nullptr && !also(fault("required", [&] { return lacks(rules, key); }))) return false;
+    if (members.find(key) == nullptr && !also(fault("required", [&] { return lacks(rules, key); })))
+      return false;
   }
   for (const auto& [key, others] : rules.dependent_required) {
     if (!charge(1)) return false;
@@ -202,8 +203,9 @@ bool Checker::needed(const ObjectRules& rules, const Value& value) {
 }
 
 std::string Checker::lacks(const ObjectRules& rules, std::string_view key) const {
-  const auto found = std::lower_bound(rules.properties.begin(), rules.properties.end(), key,
-                                      [](const auto& one, std::string_view wanted) { return one.first < wanted; });
+  const auto found =
+      std::lower_bound(rules.properties.begin(), rules.properties.end(), key,
+                       [](const auto& one, std::string_view wanted) { return one.first < wanted; });
   std::string message = "lacks " + quoted(key) + ", which is required";
   if (found != rules.properties.end() && found->first == key) {
     message += ": " + expectation(program_, found->second);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "schema/check.h"
@@ -13,9 +14,9 @@
 
 namespace casemate::schema {
 
-// A schema is asked in one of two ways. Quietly: is the value valid? Ends at the first thing that is wrong. Or
-// with a list of faults, which goes on and collects. Alternatives are asked quietly first, so that what is valid
-// costs no words.
+// A schema is asked in one of two ways. Quietly: is the value valid? Ends at the first thing that is wrong.
+// Or with a list of faults, which goes on and collects. Alternatives are asked quietly first, so that what is
+// valid costs no words.
 //
 // Past a limit everything is answered with false, quickly, and the answer of the whole is the limit.
 class Checker {
@@ -33,7 +34,9 @@ class Checker {
   // Puts a list, or none, in the place of the current one for as long as it lives.
   class Listening {
    public:
-    Listening(Checker& checker, List* list) : checker_(checker), outer_(checker.list_) { checker.list_ = list; }
+    Listening(Checker& checker, List* list) : checker_(checker), outer_(checker.list_) {
+      checker.list_ = list;
+    }
     ~Listening() { checker_.list_ = outer_; }
     Listening(const Listening&) = delete;
     Listening& operator=(const Listening&) = delete;
@@ -48,8 +51,8 @@ class Checker {
 
   bool charge(std::uint64_t steps);
   bool give_up(Error error);
-  // Whether going on after a fault can add to the list.
-  bool goes_on() const { return list_ != nullptr && list_->faults.size() < list_->most && !gave_up_; }
+  // Whether going on after a fault can add to the list, or can tell that there is more than it holds.
+  bool goes_on() const { return list_ != nullptr && !list_->more && !gave_up_; }
   // Adds to the list if there is one. False, always. `message` is called only when it is needed.
   template <typename Message>
   bool fault(std::string_view keyword, Message message) {
@@ -94,6 +97,7 @@ class Checker {
   std::uint64_t steps_ = 0;
   std::size_t depth_ = 0;  // of schemas in schemas
   std::optional<Error> gave_up_;
+  std::unordered_map<const Value*, Members> members_;  // of large objects: each is sorted once
   Place place_;
   List* list_ = nullptr;
 };

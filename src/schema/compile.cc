@@ -65,7 +65,8 @@ Error error_of(std::span<const Fault> faults) {
 
 Schema::Compiled Schema::compile(const Value& document) {
   Result<Value> copied = copy(document, kSchemaValuesMax);
-  if (!copied) return tl::unexpected(std::vector<Fault>{{"", "", "the schema has " + copied.error().message}});
+  if (!copied)
+    return tl::unexpected(std::vector<Fault>{{"", "", "the schema has " + copied.error().message}});
   auto program = std::make_shared<Program>();
   program->document = std::move(*copied);
   std::vector<Fault> faults = Compiler(*program).run();
@@ -98,7 +99,8 @@ NodeId Compiler::schema(const Value& value) {
     return id;
   }
   if (value.kind() != Value::Kind::kObject) {
-    fault(keyword_, std::string("a schema is an object, true or false; this is ") + json::kind_name(value.kind()));
+    fault(keyword_,
+          std::string("a schema is an object, true or false; this is ") + json::kind_name(value.kind()));
     return id;
   }
   // Which keywords there are depends on it, wherever it stands.
@@ -134,7 +136,8 @@ void Compiler::dialect(Node&, const Value& value) {
     dialect_ = Dialect::k07;
     return;
   }
-  fault("$schema", "only draft 2020-12 (" + std::string(k2020Uri) + ") and the part of draft-07 that it shares are known" +
+  fault("$schema", "only draft 2020-12 (" + std::string(k2020Uri) +
+                       ") and the part of draft-07 that it shares are known" +
                        (is_root ? "" : ", one of them for the whole document") + "; this is " + quoted(uri));
 }
 
@@ -145,14 +148,16 @@ void Compiler::id(Node& node, const Value& value) {
     return;
   }
   base_ = without_empty_fragment(*value.as_string());
-  if (base_.find('#') != std::string_view::npos) fault("$id", "an \"$id\" has no fragment; \"$anchor\" names a place");
+  if (base_.find('#') != std::string_view::npos)
+    fault("$id", "an \"$id\" has no fragment; \"$anchor\" names a place");
 }
 
 void Compiler::anchor(Node& node, const Value& value) {
   if (!expect(value, Value::Kind::kString)) return;
   const std::string_view name = *value.as_string();
   if (!is_anchor(name)) {
-    fault("$anchor", "an anchor is letters, digits, \"_\", \"-\" and \".\", and begins with a letter or \"_\"");
+    fault("$anchor",
+          "an anchor is letters, digits, \"_\", \"-\" and \".\", and begins with a letter or \"_\"");
   } else if (!anchors_.emplace(name, nodes_.at(node.source)).second) {
     fault("$anchor", "the anchor " + quoted(name) + " comes twice");
   }
@@ -185,10 +190,11 @@ void Compiler::resolve_refs() {
       continue;
     }
     const bool local = ref.reference.starts_with('#');
-    faults_.push_back({ref.place, "$ref",
-                       quoted(ref.reference) +
-                           (local ? " leads to no schema in this document"
-                                  : " leads out of this document: only \"#\", \"#/…\" and \"#anchor\" are followed")});
+    faults_.push_back(
+        {ref.place, "$ref",
+         quoted(ref.reference) +
+             (local ? " leads to no schema in this document"
+                    : " leads out of this document: only \"#\", \"#/…\" and \"#anchor\" are followed")});
   }
 }
 
@@ -219,7 +225,8 @@ std::vector<NodeId> in_place(const Node& node) {
     for (const auto* list : {&logic->all_of, &logic->any_of, &logic->one_of}) {
       found.insert(found.end(), list->begin(), list->end());
     }
-    for (const auto* one : {&logic->ref, &logic->negated, &logic->condition, &logic->then, &logic->otherwise}) add(*one);
+    for (const auto* one : {&logic->ref, &logic->negated, &logic->condition, &logic->then, &logic->otherwise})
+      add(*one);
   }
   if (node.object) {
     for (const auto& [key, id] : node.object->dependent_schemas) found.push_back(id);
@@ -250,7 +257,9 @@ void Compiler::check_chains() {
       if (top.at < top.next.size()) {
         const NodeId next = top.next[top.at];
         if (states[next] == State::kOpen) {
-          fault("$ref", "a schema refers to itself in a circle, for one and the same value: no check of it would end");
+          fault(
+              "$ref",
+              "a schema refers to itself in a circle, for one and the same value: no check of it would end");
           return;
         }
         if (states[next] == State::kNew) {
@@ -262,7 +271,8 @@ void Compiler::check_chains() {
         continue;
       }
       if (lengths[top.id] > kSchemaChainMax) {
-        fault("$ref", "more than " + std::to_string(kSchemaChainMax) + " schemas lead to each other for one value");
+        fault("$ref",
+              "more than " + std::to_string(kSchemaChainMax) + " schemas lead to each other for one value");
         return;
       }
       states[top.id] = State::kDone;

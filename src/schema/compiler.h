@@ -1,8 +1,8 @@
 // Makes a Program of a document. One use, one thread.
 //
-// First every schema in the document becomes a node, keyword by keyword (keywords.cc). Then the references are
-// followed, which may point at any of them. Last, the schemas that apply to one value because others refer to
-// them are counted: a circle among those would never end.
+// First every schema in the document becomes a node, keyword by keyword (keywords.cc). Then the references
+// are followed, which may point at any of them. Last, the schemas that apply to one value because others
+// refer to them are counted: a circle among those would never end.
 #pragma once
 
 #include <optional>
@@ -61,13 +61,13 @@ class Compiler {
   void constant(Node& node, const Value& value);
   void format(Node& node, const Value& value);
   void multiple_of(Node& node, const Value& value);
-  template <std::optional<Decimal> NumberRules::*kMember>
+  template <std::optional<Decimal> NumberRules::*Member>
   void bound(Node& node, const Value& value);
-  template <std::optional<Count> StringRules::*kMember>
+  template <std::optional<Count> StringRules::*Member>
   void length(Node& node, const Value& value);
-  template <std::optional<Count> ArrayRules::*kMember>
+  template <std::optional<Count> ArrayRules::*Member>
   void array_count(Node& node, const Value& value);
-  template <std::optional<Count> ObjectRules::*kMember>
+  template <std::optional<Count> ObjectRules::*Member>
   void object_count(Node& node, const Value& value);
   void pattern(Node& node, const Value& value);
   void items(Node& node, const Value& value);
@@ -76,14 +76,14 @@ class Compiler {
   void contains(Node& node, const Value& value);
   void properties(Node& node, const Value& value);
   void pattern_properties(Node& node, const Value& value);
-  template <std::optional<NodeId> ObjectRules::*kMember>
+  template <std::optional<NodeId> ObjectRules::*Member>
   void object_schema(Node& node, const Value& value);
   void required(Node& node, const Value& value);
   void dependent_required(Node& node, const Value& value);
   void dependent_schemas(Node& node, const Value& value);
-  template <std::vector<NodeId> Logic::*kMember>
+  template <std::vector<NodeId> Logic::*Member>
   void branches(Node& node, const Value& value);
-  template <std::optional<NodeId> Logic::*kMember>
+  template <std::optional<NodeId> Logic::*Member>
   void branch(Node& node, const Value& value);
 
   bool expect(const Value& value, Value::Kind kind);

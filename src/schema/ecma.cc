@@ -11,9 +11,11 @@ namespace {
 
 // ECMA-262: WhiteSpace and LineTerminator, and all other code points. As contents of a class.
 constexpr std::string_view kSpaces =
-    "\\x{9}-\\x{d}\\x{20}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}";
+    "\\x{9}-\\x{d}\\x{20}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{"
+    "feff}";
 constexpr std::string_view kNoSpaces =
-    "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}"
+    "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{"
+    "202a}-\\x{202e}"
     "\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}";
 constexpr std::string_view kNotALineEnd = "[^\\x{a}\\x{d}\\x{2028}\\x{2029}]";
 constexpr std::string_view kAnything = "(?s:.)";
@@ -25,14 +27,30 @@ struct Category {
   std::string_view short_name;
 };
 constexpr std::array kCategories = {
-    Category{"Letter", "L"},           Category{"Cased_Letter", "LC"},     Category{"Uppercase_Letter", "Lu"},
-    Category{"Lowercase_Letter", "Ll"}, Category{"Titlecase_Letter", "Lt"}, Category{"Modifier_Letter", "Lm"},
-    Category{"Other_Letter", "Lo"},    Category{"Mark", "M"},              Category{"Nonspacing_Mark", "Mn"},
-    Category{"Spacing_Mark", "Mc"},    Category{"Enclosing_Mark", "Me"},   Category{"Number", "N"},
-    Category{"Decimal_Number", "Nd"},  Category{"digit", "Nd"},            Category{"Letter_Number", "Nl"},
-    Category{"Other_Number", "No"},    Category{"Punctuation", "P"},       Category{"punct", "P"},
-    Category{"Symbol", "S"},           Category{"Math_Symbol", "Sm"},      Category{"Currency_Symbol", "Sc"},
-    Category{"Separator", "Z"},        Category{"Space_Separator", "Zs"},  Category{"Control", "Cc"},
+    Category{"Letter", "L"},
+    Category{"Cased_Letter", "LC"},
+    Category{"Uppercase_Letter", "Lu"},
+    Category{"Lowercase_Letter", "Ll"},
+    Category{"Titlecase_Letter", "Lt"},
+    Category{"Modifier_Letter", "Lm"},
+    Category{"Other_Letter", "Lo"},
+    Category{"Mark", "M"},
+    Category{"Nonspacing_Mark", "Mn"},
+    Category{"Spacing_Mark", "Mc"},
+    Category{"Enclosing_Mark", "Me"},
+    Category{"Number", "N"},
+    Category{"Decimal_Number", "Nd"},
+    Category{"digit", "Nd"},
+    Category{"Letter_Number", "Nl"},
+    Category{"Other_Number", "No"},
+    Category{"Punctuation", "P"},
+    Category{"punct", "P"},
+    Category{"Symbol", "S"},
+    Category{"Math_Symbol", "Sm"},
+    Category{"Currency_Symbol", "Sc"},
+    Category{"Separator", "Z"},
+    Category{"Space_Separator", "Zs"},
+    Category{"Control", "Cc"},
 };
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -130,7 +148,8 @@ class Respeller {
       put("(?:", 3);
       return {};
     }
-    if (peek(2) == '=' || peek(2) == '!') return refuse("looking ahead, \"(?=\" or \"(?!\", is not supported");
+    if (peek(2) == '=' || peek(2) == '!')
+      return refuse("looking ahead, \"(?=\" or \"(?!\", is not supported");
     if (peek(2) == '<' && (peek(3) == '=' || peek(3) == '!')) {
       return refuse("looking behind, \"(?<=\" or \"(?<!\", is not supported");
     }
@@ -138,7 +157,8 @@ class Respeller {
       const std::size_t end = rest().find('>');
       if (end == std::string_view::npos || end == 3) return refuse("the group's name does not end");
       for (const char c : rest().substr(3, end - 3)) {
-        if (!is_letter(c) && !is_digit(c) && c != '_') return refuse("a group's name is letters, digits and \"_\"");
+        if (!is_letter(c) && !is_digit(c) && c != '_')
+          return refuse("a group's name is letters, digits and \"_\"");
       }
       put("(?:", end + 1);
       return {};
@@ -155,9 +175,7 @@ class Respeller {
       case 'W': return put_class(rest().substr(0, 2), 2);
       case 's': return put_class(kSpaces, 2);
       case 'S': return put_class(kNoSpaces, 2);
-      case 'b':
-        put(in_class_ ? "\\x{8}" : "\\b", 2);
-        return {};
+      case 'b': put(in_class_ ? "\\x{8}" : "\\b", 2); return {};
       case 'B':
         if (in_class_) return refuse("\"\\B\" has no meaning in a class");
         put("\\B", 2);
@@ -199,7 +217,8 @@ class Respeller {
     return {};
   }
 
-  // What stands for several characters. It cannot be an end of a range: [\w-.] has three members, a hyphen too.
+  // What stands for several characters. It cannot be an end of a range: [\w-.] has three members, a hyphen
+  // too.
   Result<void> put_class(std::string_view contents, std::size_t taken) {
     if (!in_class_) {
       out_ += '[';
@@ -240,7 +259,8 @@ class Respeller {
   Result<void> unicode() {
     if (peek(2) == '{') {
       const std::size_t end = rest().find('}');
-      if (end == std::string_view::npos || end == 3 || end > 9) return refuse("one to six hex digits are due in \"\\u{}\"");
+      if (end == std::string_view::npos || end == 3 || end > 9)
+        return refuse("one to six hex digits are due in \"\\u{}\"");
       const std::optional<std::uint32_t> code = hex_at(3, end - 3);
       if (!code || *code > 0x10FFFF) return refuse("there is no such character");
       put_code(*code);

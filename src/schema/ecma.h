@@ -14,8 +14,8 @@
 namespace casemate::schema {
 
 // `pattern` must be valid UTF-8. The result is at most some 200 times as long.
-// Errors: invalid (with the place: "at byte 4: …", counted from 0). What is left to RE2 to find: brackets that
-// do not match, repetitions of nothing, ranges from high to low.
+// Errors: invalid (with the place: "at byte 4: …", counted from 0). What is left to RE2 to find: brackets
+// that do not match, repetitions of nothing, ranges from high to low.
 Result<std::string> respell_for_re2(std::string_view pattern);
 
 }  // namespace casemate::schema

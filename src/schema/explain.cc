@@ -20,8 +20,9 @@ struct TypeWord {
   const char* word;
 };
 constexpr std::array kTypeWords = {
-    TypeWord{kTypeBoolean, "a boolean"}, TypeWord{kTypeInteger, "an integer"}, TypeWord{kTypeNumber, "a number"},
-    TypeWord{kTypeString, "a string"},   TypeWord{kTypeArray, "an array"},     TypeWord{kTypeObject, "an object"},
+    TypeWord{kTypeBoolean, "a boolean"}, TypeWord{kTypeInteger, "an integer"},
+    TypeWord{kTypeNumber, "a number"},   TypeWord{kTypeString, "a string"},
+    TypeWord{kTypeArray, "an array"},    TypeWord{kTypeObject, "an object"},
     TypeWord{kTypeNull, "null"},
 };
 

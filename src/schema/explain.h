@@ -24,8 +24,8 @@ std::string words_for_types(unsigned types);
 // "one of \"a\", \"b\" and 7 others", for the list of an enum.
 std::string words_for_choices(const json::Value& values);
 
-// "a string or null", "one of \"a\", \"b\"", "an object with \"id\", \"kind\"". Bounded, whatever the schema: it
-// names a few of many, and does not follow references far.
+// "a string or null", "one of \"a\", \"b\"", "an object with \"id\", \"kind\"". Bounded, whatever the schema:
+// it names a few of many, and does not follow references far.
 std::string expectation(const Program& program, NodeId id);
 
 // "a, b or c" with " or " as `last`; "a, b …" when there are more than `most`.

@@ -36,7 +36,8 @@ struct Unsupported {
   std::string_view advice;
 };
 constexpr std::array kUnsupported = {
-    Unsupported{"unevaluatedProperties", "use \"additionalProperties\" in a schema that names all properties"},
+    Unsupported{"unevaluatedProperties",
+                "use \"additionalProperties\" in a schema that names all properties"},
     Unsupported{"unevaluatedItems", "use \"items\" after \"prefixItems\""},
     Unsupported{"$dynamicRef", "use \"$ref\""},
     Unsupported{"$dynamicAnchor", "use \"$anchor\""},
@@ -63,18 +64,23 @@ void Compiler::unknown(std::string_view name) {
     }
   }
   constexpr std::array<std::string_view, 26> kOften = {
-      "type",      "properties",  "required",   "additionalProperties", "items",     "enum",      "description",
-      "title",     "default",     "minimum",    "maximum",              "minLength", "maxLength", "pattern",
-      "minItems",  "maxItems",    "format",     "const",                "anyOf",     "oneOf",     "allOf",
-      "$ref",      "$defs",       "examples",   "uniqueItems",          "multipleOf"};
+      "type",        "properties", "required",    "additionalProperties",
+      "items",       "enum",       "description", "title",
+      "default",     "minimum",    "maximum",     "minLength",
+      "maxLength",   "pattern",    "minItems",    "maxItems",
+      "format",      "const",      "anyOf",       "oneOf",
+      "allOf",       "$ref",       "$defs",       "examples",
+      "uniqueItems", "multipleOf"};
   const std::vector<std::string> near = near_names(name, kOften, 1);
   fault(name, quoted(name) + " is no keyword known here" +
-                  (near.empty() ? ": a name that begins with \"x-\" is passed over" : "; did you mean " + quoted(near.front()) + "?"));
+                  (near.empty() ? ": a name that begins with \"x-\" is passed over"
+                                : "; did you mean " + quoted(near.front()) + "?"));
 }
 
 bool Compiler::expect(const Value& value, Kind kind) {
   if (value.kind() == kind) return true;
-  fault(keyword_, quoted(keyword_) + " should be " + json::kind_name(kind) + ", is " + json::kind_name(value.kind()));
+  fault(keyword_,
+        quoted(keyword_) + " should be " + json::kind_name(kind) + ", is " + json::kind_name(value.kind()));
   return false;
 }
 
@@ -130,7 +136,8 @@ std::optional<std::vector<std::string_view>> Compiler::names(const Value& value)
   for (const Value& item : value.items()) {
     const auto name = item.as_string();
     if (!name) {
-      fault(keyword_, std::string("each name here should be a string; there is ") + json::kind_name(item.kind()));
+      fault(keyword_,
+            std::string("each name here should be a string; there is ") + json::kind_name(item.kind()));
       return std::nullopt;
     }
     found.push_back(*name);
@@ -216,33 +223,33 @@ void Compiler::multiple_of(Node& node, const Value& value) {
   }
 }
 
-template <std::optional<Decimal> NumberRules::*kMember>
+template <std::optional<Decimal> NumberRules::*Member>
 void Compiler::bound(Node& node, const Value& value) {
-  rules(node.number).*kMember = decimal(value);
+  rules(node.number).*Member = decimal(value);
 }
-template <std::optional<Count> StringRules::*kMember>
+template <std::optional<Count> StringRules::*Member>
 void Compiler::length(Node& node, const Value& value) {
-  rules(node.string).*kMember = count(value);
+  rules(node.string).*Member = count(value);
 }
-template <std::optional<Count> ArrayRules::*kMember>
+template <std::optional<Count> ArrayRules::*Member>
 void Compiler::array_count(Node& node, const Value& value) {
-  rules(node.array).*kMember = count(value);
+  rules(node.array).*Member = count(value);
 }
-template <std::optional<Count> ObjectRules::*kMember>
+template <std::optional<Count> ObjectRules::*Member>
 void Compiler::object_count(Node& node, const Value& value) {
-  rules(node.object).*kMember = count(value);
+  rules(node.object).*Member = count(value);
 }
-template <std::optional<NodeId> ObjectRules::*kMember>
+template <std::optional<NodeId> ObjectRules::*Member>
 void Compiler::object_schema(Node& node, const Value& value) {
-  rules(node.object).*kMember = schema(value);
+  rules(node.object).*Member = schema(value);
 }
-template <std::vector<NodeId> Logic::*kMember>
+template <std::vector<NodeId> Logic::*Member>
 void Compiler::branches(Node& node, const Value& value) {
-  rules(node.logic).*kMember = schemas(value);
+  rules(node.logic).*Member = schemas(value);
 }
-template <std::optional<NodeId> Logic::*kMember>
+template <std::optional<NodeId> Logic::*Member>
 void Compiler::branch(Node& node, const Value& value) {
-  rules(node.logic).*kMember = schema(value);
+  rules(node.logic).*Member = schema(value);
 }
 
 void Compiler::pattern(Node& node, const Value& value) {

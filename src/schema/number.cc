@@ -89,8 +89,8 @@ Result<Decimal> Decimal::parse(std::string_view text) {
   if (last == std::string::npos) return Decimal();  // zero, whatever its exponent
   const std::optional<std::int64_t> exponent = exponent_of(*spelling);
   if (!exponent) {
-    return fail(ErrorCode::kExhausted,
-                "a number's exponent may be -" + std::to_string(kExponentMax) + " to " + std::to_string(kExponentMax));
+    return fail(ErrorCode::kExhausted, "a number's exponent may be -" + std::to_string(kExponentMax) +
+                                           " to " + std::to_string(kExponentMax));
   }
   number.negative_ = spelling->negative;
   number.exponent_ = *exponent - static_cast<std::int64_t>(spelling->fraction.size()) +

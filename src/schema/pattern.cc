@@ -11,8 +11,8 @@
 namespace casemate::schema {
 namespace {
 
-// For one compiled expression and what its searches remember. RE2 gives the expression a part of it: some 21,000
-// instructions.
+// For one compiled expression and what its searches remember. RE2 gives the expression a part of it: some
+// 21,000 instructions.
 constexpr std::int64_t kMemoryMax = std::int64_t{2} << 20;
 constexpr std::size_t kComplaintMax = 120;
 
@@ -42,17 +42,19 @@ Result<Pattern> Pattern::compile(std::string_view text) {
   const re2::RE2& expression = compiled->expression;
   if (expression.error_code() == re2::RE2::ErrorPatternTooLarge ||
       expression.error_code() == re2::RE2::ErrorRepeatSize) {
-    return fail(ErrorCode::kExhausted,
-                "the pattern is too large: a repetition may be up to {1000}, and all together are bounded; minLength "
-                "and maxLength have no such limit");
+    return fail(
+        ErrorCode::kExhausted,
+        "the pattern is too large: a repetition may be up to {1000}, and all together are bounded; minLength "
+        "and maxLength have no such limit");
   }
   if (!expression.ok()) {
     return fail(ErrorCode::kInvalid, json::one_line(expression.error(), kComplaintMax));
   }
   Pattern pattern(std::move(compiled));
   if (pattern.size() > kPatternSizeMax) {
-    return fail(ErrorCode::kExhausted, "the pattern is too large: it compiles to " + std::to_string(pattern.size()) +
-                                           " instructions and may have " + std::to_string(kPatternSizeMax));
+    return fail(ErrorCode::kExhausted, "the pattern is too large: it compiles to " +
+                                           std::to_string(pattern.size()) + " instructions and may have " +
+                                           std::to_string(kPatternSizeMax));
   }
   return pattern;
 }

@@ -26,8 +26,8 @@ class Pattern {
   Pattern& operator=(Pattern&& other) noexcept;
   ~Pattern();
 
-  // Whether it is found anywhere in `text`, which must be valid UTF-8. Time: at worst size() × the bytes of the
-  // text, mostly just the bytes. Memory: RE2 keeps at most some 2 MiB between searches.
+  // Whether it is found anywhere in `text`, which must be valid UTF-8. Time: at worst size() × the bytes of
+  // the text, mostly just the bytes. Memory: RE2 keeps at most some 2 MiB between searches.
   bool is_found_in(std::string_view text) const;
 
   std::size_t size() const { return size_; }

@@ -46,8 +46,8 @@ class Place {
   std::vector<Part> steps_;
 };
 
-// The members of one object by their keys. Small objects are searched, large ones sorted at the first question,
-// so that many questions about a large object stay n log n. The object must outlive it. One thread.
+// The members of one object by their keys. Small objects are searched, large ones sorted at the first
+// question, so that many questions about a large object stay n log n. The object must outlive it. One thread.
 class Members {
  public:
   explicit Members(const json::Value& object) : object_(object) {}
@@ -63,8 +63,8 @@ class Members {
 class Follower {
  public:
   explicit Follower(const json::Value& document) : document_(document) {}
-  // `pointer` as RFC 6901 writes it: "" is the document, else it begins with "/". nullptr when nothing is there
-  // or when it is no pointer.
+  // `pointer` as RFC 6901 writes it: "" is the document, else it begins with "/". nullptr when nothing is
+  // there or when it is no pointer.
   const json::Value* follow(std::string_view pointer);
 
  private:

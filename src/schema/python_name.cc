@@ -13,15 +13,18 @@ namespace {
 
 // keyword.kwlist; sorted as bytes. "match", "case", "type" and "_" are names too.
 constexpr std::array<std::string_view, 35> kKeywords = {
-    "False", "None",   "True",  "and",    "as",   "assert", "async",  "await",    "break",  "class", "continue", "def",
-    "del",   "elif",   "else",  "except", "finally", "for", "from",   "global",   "if",     "import", "in",      "is",
-    "lambda", "nonlocal", "not", "or",    "pass", "raise",  "return", "try",      "while",  "with",  "yield"};
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
 
 static_assert(std::is_sorted(kKeywords.begin(), kKeywords.end()));
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_keyword(std::string_view name) { return std::binary_search(kKeywords.begin(), kKeywords.end(), name); }
+bool is_keyword(std::string_view name) {
+  return std::binary_search(kKeywords.begin(), kKeywords.end(), name);
+}
 
 // A name that is like `text`; another text may have the same.
 std::string similar_name(std::string_view text) {
@@ -37,12 +40,12 @@ std::string similar_name(std::string_view text) {
   return name;
 }
 
-// Characters that a reader does not see, or that change what he sees: as json::ControlEscaper has them, and a few
-// marks that are harmless elsewhere.
+// Characters that a reader does not see, or that change what he sees: as json::ControlEscaper has them, and a
+// few marks that are harmless elsewhere.
 bool must_escape(char32_t code) {
   return code < 0x20 || (code >= 0x7F && code <= 0x9F) || code == 0xAD || code == 0x61C || code == 0x200E ||
-         code == 0x200F || (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF ||
-         (code >= 0xE0000 && code <= 0xE0FFF);
+         code == 0x200F || (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
+         code == 0xFEFF || (code >= 0xE0000 && code <= 0xE0FFF);
 }
 
 void append_escape(std::string& out, char32_t code) {
@@ -105,31 +108,33 @@ std::string python_string(std::string_view text) {
   return out + '"';
 }
 
-std::string python_docstring(std::string_view text, std::size_t indent, std::size_t bytes_max) {
-  const std::string_view kept = json::cut_text(text, bytes_max);
-  std::string out;
-  const auto end_line = [&] {
-    while (out.ends_with(' ') || out.ends_with('\t')) out.pop_back();
-    out += '\n';
-  };
+std::string python_docstring(std::string_view text, std::size_t indent) {
+  constexpr std::string_view kQuotes = "\"\"\"";
+  constexpr std::string_view kBlanks = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);  // npos + 1 is 0
+  const std::string margin(indent, ' ');
+  std::string out(kQuotes);
   bool at_line_start = false;
-  for (std::string_view rest = kept; !rest.empty();) {
-    const json::Char next = json::decode(rest);
-    const std::string_view bytes = rest.substr(0, next.size);
-    rest.remove_prefix(next.size);
-    if (next.code == '\r' && rest.starts_with('\n')) continue;
+  bool lines = false;
+  while (!text.empty()) {
+    const json::Char next = json::decode(text);
+    const std::string_view bytes = text.substr(0, next.size);
+    text.remove_prefix(next.size);
     if (next.code == '\n') {
-      end_line();
-      at_line_start = true;
+      while (out.ends_with(' ')) out.pop_back();
+      out += '\n';
+      at_line_start = lines = true;
       continue;
     }
-    if (at_line_start) out.append(indent, ' ');
+    if (next.code == '\r' && text.starts_with('\n')) continue;
+    if (at_line_start) out += margin;
     at_line_start = false;
-    // A backslash is doubled, and so is the one of what is shown escaped: the reader sees the escape.
+    // A backslash is doubled, also of what is shown escaped: the reader sees the escape.
     if (next.code == '\\') {
       out += "\\\\";
-    } else if (next.code == '"' && (rest.empty() || rest.front() == '"')) {
-      out += "\\\"";  // neither three of them nor one before the end
+    } else if (next.code == '"' && (text.empty() || text.front() == '"') && !(text.empty() && lines)) {
+      out += "\\\"";  // neither three of them nor one before the closing ones
     } else if (next.code == '\t') {
       out += "    ";
     } else if (must_escape(next.code)) {
@@ -139,12 +144,8 @@ std::string python_docstring(std::string_view text, std::size_t indent, std::siz
       out += bytes;
     }
   }
-  while (out.ends_with('\n') || out.ends_with(' ')) out.pop_back();
-  // What was dropped may have stood between a quote and the end.
-  const std::size_t slashes = out.size() < 2 ? 0 : out.size() - 2 - out.find_last_not_of('\\', out.size() - 2);
-  if (out.ends_with('"') && slashes % 2 == 0) out.insert(out.size() - 1, 1, '\\');
-  if (kept.size() < text.size()) out += "…";
-  return out;
+  if (lines) out += '\n' + margin;
+  return out.append(kQuotes);
 }
 
 std::string python_comment(std::string_view text, std::size_t bytes_max) {

@@ -1,7 +1,8 @@
 // JSON Schema: a stated subset of draft 2020-12, compiled once and checked often. docs/schema.md lists it.
 //
-// What the subset does not have is an error when the schema is compiled, never passed over: an unknown keyword
-// may be a check that its author relies on. Nothing is ever fetched: references stay within the document.
+// What the subset does not have is an error when the schema is compiled, never passed over: an unknown
+// keyword may be a check that its author relies on. Nothing is ever fetched: references stay within the
+// document.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,8 @@ struct Fault {
   std::string message;  // one line of valid UTF-8 without controls: what should be, and what is
 };
 
-// "/items/3/amount: should be a number, is a string": one line that is safe to print. At the root, the message.
+// "/items/3/amount: should be a number, is a string": one line that is safe to print. At the root, the
+// message.
 std::string line_of(const Fault& fault);
 // The first fault and how many more there are, as invalid. `faults` must not be empty.
 Error error_of(std::span<const Fault> faults);

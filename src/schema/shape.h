@@ -17,14 +17,14 @@ struct Field {
 };
 
 struct Shape {
-  std::vector<Field> fields;          // in the order of the schema
-  std::optional<NodeId> additional;   // additionalProperties, when it is no boolean
-  bool open = false;                  // additionalProperties: true
+  std::vector<Field> fields;         // in the order of the schema
+  std::optional<NodeId> additional;  // additionalProperties, when it is no boolean
+  bool open = false;                 // additionalProperties: true
   bool is_object() const { return !fields.empty() || additional || open; }
 };
 
-// Looks through $ref, allOf, anyOf, oneOf, then, else and dependentSchemas. Visits at most `visits` schemas, which
-// it counts down; what is beyond is left out.
+// Looks through $ref, allOf, anyOf, oneOf, then, else and dependentSchemas. Visits at most `visits` schemas,
+// which it counts down; what is beyond is left out.
 Shape shape_of(const Program& program, NodeId id, std::size_t& visits);
 
 }  // namespace casemate::schema

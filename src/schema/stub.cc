@@ -42,7 +42,8 @@ std::vector<Printed> spelled(const Shape& shape) {
                        {},
                        {}});
   }
-  std::stable_partition(printed.begin(), printed.end(), [](const Printed& one) { return one.parameter.required; });
+  std::stable_partition(printed.begin(), printed.end(),
+                        [](const Printed& one) { return one.parameter.required; });
   return printed;
 }
 
@@ -77,7 +78,10 @@ std::string default_of(const Schema& schema, NodeId id, const std::string& type)
 class Writer {
  public:
   Writer(const StubSource& source, Detail detail)
-      : source_(source), module_(function_of(source.path)), detail_(detail), like_(class_name(function_of(source.path))) {
+      : source_(source),
+        module_(function_of(source.path)),
+        detail_(detail),
+        like_(class_name(function_of(source.path))) {
     if (source.parameters != nullptr) {
       write_parameters(*source.parameters);
     } else {
@@ -114,7 +118,8 @@ void Writer::write_parameters(const Schema& schema) {
   const bool cut = parameters_.size() > kStubParametersMax;
   if (cut) parameters_.resize(kStubParametersMax);
   for (Printed& one : parameters_) {
-    one.type = one.id ? types.type(*one.id, class_name(like_ + "_" + one.parameter.name)) : module_.spell("Any");
+    one.type =
+        one.id ? types.type(*one.id, class_name(like_ + "_" + one.parameter.name)) : module_.spell("Any");
     one.text = one.parameter.python + ": " + one.type;
     if (!one.parameter.required) one.text += " = " + (one.id ? default_of(schema, *one.id, one.type) : "...");
   }
@@ -127,7 +132,8 @@ void Writer::write_parameters(const Schema& schema) {
                      [&](const Printed& one) { return one.parameter.python == name; })) {
     name += '_';
   }
-  more_ = "**" + name + ": " + (shape.additional && !cut ? types.type(*shape.additional, like_ + "More") : module_.spell("Any"));
+  more_ = "**" + name + ": " +
+          (shape.additional && !cut ? types.type(*shape.additional, like_ + "More") : module_.spell("Any"));
 }
 
 std::string Writer::head() const {
@@ -144,23 +150,19 @@ std::string Writer::head() const {
 }
 
 std::string Writer::documentation() const {
-  std::string text = python_docstring(source_.description, 4, kStubTextMax);
-  if (text.empty()) text = "Not described.";
-  text += "\n\n    Capability: " + python_docstring(json::one_line(source_.name, kRemarkMax), 4, kRemarkMax) + "\n";
-  for (const std::string& note : source_.notes) {
-    text += "    " + python_docstring(json::one_line(note, kRemarkMax), 4, kRemarkMax) + "\n";
-  }
+  const std::string_view kept = json::cut_text(source_.description, kStubTextMax);
+  std::string text = source_.description.empty() ? "Not described." : std::string(kept);
+  if (kept.size() < source_.description.size()) text += "…";
+  text += "\n\nCapability: " + json::one_line(source_.name, kRemarkMax);
+  for (const std::string& note : source_.notes) text += "\n" + json::one_line(note, kRemarkMax);
   for (const Printed& one : parameters_) {
     std::string remark = one.id ? remarks(source_.parameters->program(), *one.id, kRemarkMax) : "";
     if (one.parameter.python != one.parameter.name) {
-      const std::string sent = "sent as " + quoted(one.parameter.name);
-      remark = remark.empty() ? sent : sent + "; " + remark;
+      remark = "sent as " + quoted(one.parameter.name) + (remark.empty() ? "" : "; ") + remark;
     }
-    if (!remark.empty()) {
-      text += "    " + one.parameter.python + ": " + python_docstring(remark, 8, 2 * kRemarkMax) + "\n";
-    }
+    if (!remark.empty()) text += "\n" + one.parameter.python + ": " + remark;
   }
-  return "    \"\"\"" + text + "    \"\"\"\n";
+  return "    " + python_docstring(text, 4) + "\n";
 }
 
 std::string Writer::stub() const {
@@ -194,7 +196,8 @@ std::string python_signature(const StubSource& source) { return Writer(source, D
 std::vector<Parameter> parameters_of(const Schema& parameters) {
   std::size_t visits = kVisitsMax;
   std::vector<Parameter> found;
-  for (Printed& one : spelled(shape_of(parameters.program(), 0, visits))) found.push_back(std::move(one.parameter));
+  for (Printed& one : spelled(shape_of(parameters.program(), 0, visits)))
+    found.push_back(std::move(one.parameter));
   return found;
 }
 

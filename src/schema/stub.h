@@ -1,8 +1,8 @@
 // What a program in a box may read of a capability: a typed Python stub, and one line for a list.
 //
 // Everything comes from whoever describes the capability, who may be anybody: names that are no Python names,
-// texts that try to end the string they stand in, schemas without end. What comes out is Python that compiles,
-// says nothing but what the schema says, and is bounded.
+// texts that try to end the string they stand in, schemas without end. What comes out is Python that
+// compiles, says nothing but what the schema says, and is bounded.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +24,21 @@ inline constexpr std::size_t kSignatureMax = 240;       // bytes of a signature
 
 // All of it must live for the call.
 struct StubSource {
-  std::string_view name;         // as policy and audit know it: "ledger.read"
-  std::string_view path;         // how programs spell it after "tools.": Python names with dots between
-  std::string_view description;  // may be empty, and may hold anything that is UTF-8
+  std::string_view name;               // as policy and audit know it: "ledger.read"
+  std::string_view path;               // how programs spell it after "tools.": Python names with dots between
+  std::string_view description;        // may be empty, and may hold anything that is UTF-8
   std::span<const std::string> notes;  // lines of ours to put after it, such as what the call costs
-  const Schema* parameters = nullptr;  // of the object whose members are the arguments; nullptr: anything goes
-  const Schema* result = nullptr;      // nullptr: it may be anything
+  const Schema* parameters =
+      nullptr;                     // of the object whose members are the arguments; nullptr: anything goes
+  const Schema* result = nullptr;  // nullptr: it may be anything
 };
 
-// The text of a .pyi file: classes for the objects in it, one function, whose docstring tells of each parameter.
+// The text of a .pyi file: classes for the objects in it, one function, whose docstring tells of each
+// parameter.
 std::string python_stub(const StubSource& source);
 
-// "tools.ledger.read(*, tenant: str, limit: int = 100) -> list[dict]": on one line, at most kSignatureMax bytes,
-// optional parameters left out first.
+// "tools.ledger.read(*, tenant: str, limit: int = 100) -> list[dict]": on one line, at most kSignatureMax
+// bytes, optional parameters left out first.
 std::string python_signature(const StubSource& source);
 
 // How each parameter is spelled in Python where its name is no Python name. The bridge maps them back.

@@ -23,15 +23,15 @@ constexpr std::size_t kLiteralDigitsMax = 18;
 constexpr std::size_t kAlternativesMax = 8;
 constexpr std::size_t kCommentMax = 100;
 
-template <std::size_t kCount>
-bool is_in(const std::array<std::string_view, kCount>& names, std::string_view name) {
+template <std::size_t Count>
+bool is_in(const std::array<std::string_view, Count>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
-// In the body of a class, a field hides what its name meant outside, and "__x" is another name. Such objects are
-// written as a call.
+// In the body of a class, a field hides what its name meant outside, and "__x" is another name. Such objects
+// are written as a call.
 bool fits_in_class(const Field& field) {
   return is_python_name(field.name) && is_lower(field.name.front()) && !is_in(kBuiltins, field.name) &&
          field.name != "typing" && field.name != "builtins" && field.name != "decimal";
@@ -43,18 +43,23 @@ const Value* member_of(const Program& program, NodeId id, std::string_view keywo
 
 }  // namespace
 
+std::string StubModule::spelling(std::string_view type) const {
+  if (type != function_) return std::string(type);
+  return (is_in(kBuiltins, type) ? "builtins."
+          : type == "Decimal"    ? "decimal."
+                                 : "typing.") +
+         std::string(type);
+}
+
 std::string StubModule::spell(std::string_view type) {
-  const bool hidden = type == function_;
   if (is_in(kBuiltins, type)) {
-    builtins_ = builtins_ || hidden;
-    return (hidden ? "builtins." : "") + std::string(type);
-  }
-  if (type == "Decimal") {
+    builtins_ = builtins_ || type == function_;
+  } else if (type == "Decimal") {
     decimal_ = true;
-    return (hidden ? "decimal." : "") + std::string(type);
+  } else {
+    typing_.emplace(type);
   }
-  typing_.emplace(type);
-  return (hidden ? "typing." : "") + std::string(type);
+  return spelling(type);
 }
 
 std::string StubModule::imports() const {
@@ -106,8 +111,9 @@ std::string TypeWriter::joined(std::vector<std::string> types) {
   for (std::string& type : types) {
     if (std::find(once.begin(), once.end(), type) == once.end()) once.push_back(std::move(type));
   }
-  const std::string any = module_.spell("Any");
-  if (once.empty() || std::find(once.begin(), once.end(), any) != once.end()) return any;
+  if (once.empty() || std::find(once.begin(), once.end(), module_.spelling("Any")) != once.end()) {
+    return module_.spell("Any");
+  }
   // None last, as people write it.
   std::stable_partition(once.begin(), once.end(), [](const std::string& type) { return type != "None"; });
   std::string text;
@@ -169,7 +175,7 @@ std::string TypeWriter::array(const Node& node, const std::string& like, std::si
     if (!others && !node.array->prefix.empty()) items.push_back(module_.spell("Any"));
   }
   const std::string of = joined(std::move(items));
-  const bool plain = detail_ == Detail::kBrief && of == module_.spell("Any");
+  const bool plain = detail_ == Detail::kBrief && of == module_.spelling("Any");
   return module_.spell("list") + (plain ? "" : "[" + of + "]");
 }
 
@@ -179,7 +185,8 @@ std::string TypeWriter::object(NodeId id, const std::string& like, std::size_t d
   if (known != classes_.end()) return known->second;
   const Shape shape = shape_of(program_, id, visits_);
   if (shape.fields.empty()) {
-    const std::string value = shape.additional ? type(*shape.additional, like + "Value", depth + 1) : module_.spell("Any");
+    const std::string value =
+        shape.additional ? type(*shape.additional, like + "Value", depth + 1) : module_.spell("Any");
     return module_.spell("dict") + "[" + module_.spell("str") + ", " + value + "]";
   }
   return class_of(id, shape, like, depth);
@@ -190,8 +197,8 @@ std::string TypeWriter::class_of(NodeId id, const Shape& shape, const std::strin
   if (!name) return module_.spell("dict") + "[" + module_.spell("str") + ", " + module_.spell("Any") + "]";
   classes_.emplace(id, *name);  // first, for a field that is of this class again
   const std::size_t count = std::min(shape.fields.size(), kStubFieldsMax);
-  const bool as_class = std::all_of(shape.fields.begin(), shape.fields.begin() + static_cast<std::ptrdiff_t>(count),
-                                    fits_in_class);
+  const bool as_class = std::all_of(shape.fields.begin(),
+                                    shape.fields.begin() + static_cast<std::ptrdiff_t>(count), fits_in_class);
   const std::string base = module_.spell("TypedDict");
   std::string text = as_class ? "class " + *name + "(" + base + "):\n"
                               : *name + " = " + base + "(" + python_string(*name) + ", {\n";
@@ -200,8 +207,10 @@ std::string TypeWriter::class_of(NodeId id, const Shape& shape, const std::strin
     std::string of = field.id ? type(*field.id, class_name(*name + "_" + std::string(field.name)), depth + 1)
                               : module_.spell("Any");
     if (!field.required) of = module_.spell("NotRequired") + "[" + of + "]";
-    text += "    " + (as_class ? std::string(field.name) : python_string(field.name)) + ": " + of + (as_class ? "" : ",");
-    const std::string remark = field.id ? python_comment(remarks(program_, *field.id, kCommentMax), kCommentMax) : "";
+    text += "    " + (as_class ? std::string(field.name) : python_string(field.name)) + ": " + of +
+            (as_class ? "" : ",");
+    const std::string remark =
+        field.id ? python_comment(remarks(program_, *field.id, kCommentMax), kCommentMax) : "";
     text += (remark.empty() ? "" : "  # " + remark) + "\n";
   }
   if (count < shape.fields.size()) {
@@ -247,12 +256,18 @@ std::string remarks(const Program& program, NodeId id, std::size_t bytes_max) {
     std::string_view words;
   };
   constexpr std::array kBounds = {
-      Bound{"minimum", "at least "},          Bound{"exclusiveMinimum", "above "},
-      Bound{"maximum", "at most "},           Bound{"exclusiveMaximum", "below "},
-      Bound{"multipleOf", "a multiple of "},  Bound{"minLength", "characters: at least "},
-      Bound{"maxLength", "characters: at most "}, Bound{"minItems", "items: at least "},
-      Bound{"maxItems", "items: at most "},   Bound{"pattern", "like "},
-      Bound{"format", "format "},             Bound{"default", "default "},
+      Bound{"minimum", "at least "},
+      Bound{"exclusiveMinimum", "above "},
+      Bound{"maximum", "at most "},
+      Bound{"exclusiveMaximum", "below "},
+      Bound{"multipleOf", "a multiple of "},
+      Bound{"minLength", "characters: at least "},
+      Bound{"maxLength", "characters: at most "},
+      Bound{"minItems", "items: at least "},
+      Bound{"maxItems", "items: at most "},
+      Bound{"pattern", "like "},
+      Bound{"format", "format "},
+      Bound{"default", "default "},
   };
   if (program.nodes[id].boolean) return "";
   std::string text;
@@ -271,7 +286,8 @@ std::string remarks(const Program& program, NodeId id, std::size_t bytes_max) {
     bounds.push_back(std::string(bound.words) +
                      (bound.keyword == "format" ? std::string(*format) : shown_literal(*value)));
   }
-  if (!bounds.empty()) text += (text.empty() ? "" : " (") + listed(bounds, ", ", bounds.size()) + (text.empty() ? "" : ")");
+  if (!bounds.empty())
+    text += (text.empty() ? "" : " (") + listed(bounds, ", ", bounds.size()) + (text.empty() ? "" : ")");
   return text.empty() ? text : json::one_line(text, bytes_max);
 }
 

@@ -14,14 +14,16 @@
 
 namespace casemate::schema {
 
-// The names of one stub and the classes that were written for it. Shared by the types of its parameters and of
-// its result.
+// The names of one stub and the classes that were written for it. Shared by the types of its parameters and
+// of its result.
 class StubModule {
  public:
   // `function` is defined in the module and hides a builtin or a type of the same name.
   explicit StubModule(std::string_view function) : function_(function), names_{std::string(function)} {}
 
-  // How the module spells list, str, Any, Decimal, …, and that it needs the import.
+  // How the module spells list, str, Any, Decimal, …
+  std::string spelling(std::string_view type) const;
+  // The same, for a place where it is written: it will be imported.
   std::string spell(std::string_view type);
   // A class name that is not taken, and a place for the class. nullopt when there are enough.
   std::optional<std::string> add_class(std::string_view like);
@@ -75,8 +77,8 @@ class TypeWriter {
 // "WriteRow" for "write_row", "Of2nd" for "2nd": a name for a class, whatever the text.
 std::string class_name(std::string_view text);
 
-// What a schema says of a value beside its type, on one line: its description, then bounds, format and default.
-// Empty when it says nothing.
+// What a schema says of a value beside its type, on one line: its description, then bounds, format and
+// default. Empty when it says nothing.
 std::string remarks(const Program& program, NodeId id, std::size_t bytes_max);
 
 }  // namespace casemate::schema

@@ -1,6 +1,7 @@
-// The official tests of JSON Schema, as Debian packages them: json-schema-test-suite 2.0, whose newest draft is 7.
-// They are read twice, for what draft 2020-12 kept and with "$schema" naming draft-07. CASEMATE_SCHEMA_SUITE may
-// name a folder with the tests of draft 2020-12 themselves (tests/draft2020-12 of the suite), for a run by hand.
+// The official tests of JSON Schema, as Debian packages them: json-schema-test-suite 2.0, whose newest draft
+// is 7. They are read twice, for what draft 2020-12 kept and with "$schema" naming draft-07.
+// CASEMATE_SCHEMA_SUITE may name a folder with the tests of draft 2020-12 themselves (tests/draft2020-12 of
+// the suite), for a run by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,9 +67,17 @@ const std::vector<Outside> kBoth = {
 };
 
 // What the groups of draft 2020-12 that are refused are refused for.
-const std::set<std::string, std::less<>> kOutOf202012 = {
-    "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$dynamicAnchor", "$vocabulary", "$id", "$ref",
-    "$schema",          "contentSchema",         "unknown-keyword", "unrecognized-keyword"};
+const std::set<std::string, std::less<>> kOutOf202012 = {"unevaluatedItems",
+                                                         "unevaluatedProperties",
+                                                         "$dynamicRef",
+                                                         "$dynamicAnchor",
+                                                         "$vocabulary",
+                                                         "$id",
+                                                         "$ref",
+                                                         "$schema",
+                                                         "contentSchema",
+                                                         "unknown-keyword",
+                                                         "unrecognized-keyword"};
 
 std::vector<Outside> with(std::vector<Outside> list, const std::vector<Outside>& more) {
   list.insert(list.end(), more.begin(), more.end());
@@ -83,7 +92,8 @@ std::string text_at(const Value& object, std::string_view key) {
 // The same schema with "$schema" in front.
 Value of_dialect(const Value& schema, std::string_view uri) {
   Value copied = std::move(*copy(schema, kSchemaValuesMax));
-  if (uri.empty() || copied.kind() != Value::Kind::kObject || copied.find("$schema") != nullptr) return copied;
+  if (uri.empty() || copied.kind() != Value::Kind::kObject || copied.find("$schema") != nullptr)
+    return copied;
   std::vector<json::Member> members;
   members.push_back({"$schema", Value::string(std::string(uri))});
   for (const json::Member& member : copied.members()) {
@@ -94,7 +104,8 @@ Value of_dialect(const Value& schema, std::string_view uri) {
 
 class SuiteRun {
  public:
-  SuiteRun(std::vector<Outside> outside, std::string dialect) : outside_(std::move(outside)), dialect_(std::move(dialect)) {}
+  SuiteRun(std::vector<Outside> outside, std::string dialect)
+      : outside_(std::move(outside)), dialect_(std::move(dialect)) {}
 
   void folder(const std::string& path) {
     std::vector<std::string> files;
@@ -117,7 +128,8 @@ class SuiteRun {
   // Every line of the list was of use.
   void finish(std::size_t tests_min) {
     for (const Outside& one : outside_) {
-      EXPECT_TRUE(met_.contains(std::string(one.file) + one.group.data())) << one.file << ": " << one.group << ": not there";
+      EXPECT_TRUE(met_.contains(std::string(one.file) + one.group.data()))
+          << one.file << ": " << one.group << ": not there";
     }
     std::printf("%zu tests held, %zu groups left out\n", tests_, met_.size());
     EXPECT_GE(tests_, tests_min);
@@ -158,15 +170,18 @@ class SuiteRun {
 };
 
 TEST(Suite, OfDraft07) {
-  SuiteRun run(with(kBoth, {{"ref.json", "ref overrides any sibling keywords", Why::kRefused, "draft-07 ignores them"}}),
-          "http://json-schema.org/draft-07/schema#");
+  SuiteRun run(with(kBoth, {{"ref.json", "ref overrides any sibling keywords", Why::kRefused,
+                             "draft-07 ignores them"}}),
+               "http://json-schema.org/draft-07/schema#");
   run.folder(kDraft07);
   run.file(std::string(kDraft07) + "/optional/bignum.json");
   run.finish(300);
 }
 
 TEST(Suite, OfDraft07ReadAs202012) {
-  SuiteRun run(with(kBoth, {{"ref.json", "ref overrides any sibling keywords", Why::kDiffers, "2020-12 applies both"}}), "");
+  SuiteRun run(with(kBoth, {{"ref.json", "ref overrides any sibling keywords", Why::kDiffers,
+                             "2020-12 applies both"}}),
+               "");
   run.folder(kDraft07);
   run.finish(300);
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <cstdio>
@@ -39,7 +38,8 @@ inline std::string faults_of(const Schema& schema, std::string_view value, const
   for (const Fault& fault : report->faults) text += (text.empty() ? "" : "\n") + line_of(fault);
   return text + (report->more ? "\n…" : "");
 }
-inline std::string faults_of(std::string_view schema, std::string_view value, const CheckLimits& limits = {}) {
+inline std::string faults_of(std::string_view schema, std::string_view value,
+                             const CheckLimits& limits = {}) {
   return faults_of(schema_of(schema), value, limits);
 }
 
@@ -80,7 +80,8 @@ inline std::string output_of(const std::string& command) {
   std::string text;
   if (pipe == nullptr) return "popen failed";
   char buffer[4096];
-  for (std::size_t count = 0; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, count);
+  for (std::size_t count = 0; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    text.append(buffer, count);
   EXPECT_EQ(::pclose(pipe), 0) << command << "\n" << text;
   return text;
 }

@@ -22,6 +22,7 @@ LAYERS: dict[str, list[str]] = {
     "jail": ["sys", "frame"],
     "policy": ["json", "toml"],
     "schema": ["json"],
+    "catalog": ["schema"],
     "pool": ["base"],
     "outcome": ["json", "frame"],
     "mcp": ["json"],
