@@ -121,7 +121,9 @@ void Bridge::call(WantedCall wanted) {
   if (is_discovery(wanted.name)) return answer(wanted.number, discover(grants_->tools, wanted));
   const Granted* granted = grants_->tools.find(wanted.name);
   if (granted == nullptr) {
-    const std::vector<std::string> near = grants_->tools.near(wanted.name);
+    const catalog::Catalog* catalog = grants_->tools.catalog();
+    const std::vector<std::string> near =
+        catalog != nullptr ? catalog->near(wanted.name) : std::vector<std::string>();
     return refuse("not_granted", near.empty() ? "not granted: casemate.tools.search() says what is"
                                               : "not granted; near it are " + list_of(near));
   }
@@ -138,7 +140,7 @@ void Bridge::call(WantedCall wanted) {
     if (!report) return refuse("invalid", "its arguments cannot be checked: " + report.error().message);
     if (!report->faults.empty())
       return refuse("invalid", schema::error_of(report->faults).message + ": " +
-                                   schema::python_signature(stub_source(*granted)));
+                                   signature_of(*granted));
   }
   begin(std::move(wanted), *granted, *arguments);
 }

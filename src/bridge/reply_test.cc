@@ -46,7 +46,8 @@ TEST(Reply, OfManyBytesComesInPieces) {
     for (const frame::Frame& frame : frames_of(out)) {
       EXPECT_TRUE(more) << "a piece after the last";
       more = false;
-      for (const frame::Field& field : frame::parse_fields(frame.payload).value()) {
+      const auto fields = frame::parse_fields(frame.payload).value();
+      for (const frame::Field& field : fields) {
         if (static_cast<Tag>(field.tag) == Tag::kBytes) joined += field.bytes;
         if (static_cast<Tag>(field.tag) == Tag::kMore) more = true;
       }

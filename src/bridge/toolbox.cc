@@ -1,55 +1,14 @@
 #include "bridge/toolbox.h"
 
-#include <algorithm>
 #include <set>
 
 #include "base/limits.h"
-#include "base/near_names.h"
-#include "base/split.h"
 #include "json/value.h"
-#include "schema/python_name.h"
 
 namespace casemate::bridge {
 namespace {
 
-constexpr std::size_t kNearMost = 3;
 constexpr int kTypedDepthMax = 16;
-
-// The spelling of every name: each part between dots is a Python name that differs from its neighbours'.
-class Spellings {
- public:
-  void add(std::string_view name) {
-    std::string above;
-    for (const std::string& part : split(name, '.')) {
-      parts_[above].insert(part);
-      above += "." + part;
-    }
-  }
-  std::string of(std::string_view name) {
-    std::string above;
-    std::string path;
-    for (const std::string& part : split(name, '.')) {
-      path += (path.empty() ? "" : ".") + spelled(above).at(part);
-      above += "." + part;
-    }
-    return path;
-  }
-
- private:
-  using Parts = std::map<std::string, std::string, std::less<>>;
-  const Parts& spelled(const std::string& above) {
-    Parts& spelled = spelled_[above];
-    if (!spelled.empty()) return spelled;
-    const std::set<std::string>& parts = parts_[above];
-    const std::vector<std::string_view> names(parts.begin(), parts.end());
-    const std::vector<std::string> python = schema::python_names(names);
-    for (std::size_t i = 0; i < names.size(); ++i) spelled.emplace(names[i], python[i]);
-    return spelled;
-  }
-
-  std::map<std::string, std::set<std::string>> parts_;  // by what stands before them
-  std::map<std::string, Parts> spelled_;
-};
 
 // A JSON pointer's escapes.
 std::string pointer_part(std::string_view key) {
@@ -113,34 +72,30 @@ std::vector<std::string> typed_places(const json::Value& schema) {
 Result<Toolbox> Toolbox::make(std::vector<Tool> tools) {
   if (tools.size() > kToolsMax)
     return fail(ErrorCode::kInvalid, "more than " + std::to_string(kToolsMax) + " capabilities");
-  Spellings spellings;
-  for (const Tool& tool : tools) spellings.add(tool.capability.name);
+  std::vector<catalog::Capability> listed;
+  for (const Tool& tool : tools)
+    listed.push_back({tool.capability.name, tool.description, {}, tool.arguments, tool.result});
   Toolbox box;
+  box.catalog_ = std::make_shared<const catalog::Catalog>(TRY(catalog::Catalog::make(std::move(listed))));
   for (Tool& tool : tools) {
     Granted granted;
-    granted.path = spellings.of(tool.capability.name);
     if (tool.arguments) granted.parameters = schema::parameters_of(*tool.arguments);
     if (tool.result) granted.typed = typed_places(tool.result->document());
+    std::string name = tool.capability.name;
+    granted.path = box.catalog_->path_of(*box.catalog_->find(name));
     granted.tool = std::move(tool);
-    const std::string name = granted.tool.capability.name;
-    const std::string path = granted.path;
-    if (!box.tools_.emplace(name, std::move(granted)).second)
-      return fail(ErrorCode::kInvalid, "there are two capabilities " + name);
-    box.paths_.emplace(path, name);
+    box.tools_.emplace(std::move(name), std::move(granted));
   }
   return box;
 }
 
 const Granted* Toolbox::find(std::string_view name) const {
-  if (const auto found = tools_.find(name); found != tools_.end()) return &found->second;
-  const auto path = paths_.find(name);
-  return path == paths_.end() ? nullptr : &tools_.find(path->second)->second;
-}
-
-std::vector<std::string> Toolbox::near(std::string_view name) const {
-  std::vector<std::string_view> names;
-  for (const auto& [path, of] : paths_) names.push_back(path);
-  return near_names(name, names, kNearMost);
+  auto found = tools_.find(name);
+  if (found == tools_.end() && catalog_ != nullptr) {
+    const catalog::Capability* spelled = catalog_->find_path(name);
+    if (spelled != nullptr) found = tools_.find(spelled->name);
+  }
+  return found == tools_.end() ? nullptr : &found->second;
 }
 
 std::vector<const Granted*> Toolbox::all() const {
@@ -149,14 +104,13 @@ std::vector<const Granted*> Toolbox::all() const {
   return all;
 }
 
-schema::StubSource stub_source(const Granted& granted) {
+std::string signature_of(const Granted& granted) {
   schema::StubSource source;
   source.name = granted.tool.capability.name;
   source.path = granted.path;
-  source.description = granted.tool.description;
   if (granted.tool.arguments) source.parameters = &*granted.tool.arguments;
   if (granted.tool.result) source.result = &*granted.tool.result;
-  return source;
+  return schema::python_signature(source);
 }
 
 }  // namespace casemate::bridge

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "bridge/connector.h"
+#include "catalog/catalog.h"
 #include "policy/judge.h"
 #include "schema/schema.h"
 #include "schema/stub.h"
@@ -43,26 +44,26 @@ class Toolbox {
  public:
   // A request without any.
   Toolbox() = default;
-  // Errors: invalid (two of one name, more than kToolsMax).
+  // Errors: invalid (two of one name, more than kToolsMax, a text that is not UTF-8).
   static Result<Toolbox> make(std::vector<Tool> tools);
 
   // By the name itself, or by how programs spell it; nullptr: there is none.
   const Granted* find(std::string_view name) const;
-  // Spellings that are near one that there is not, best first, at most three.
-  std::vector<std::string> near(std::string_view name) const;
+  // What a program finds of them by looking; nullptr: there are none.
+  const catalog::Catalog* catalog() const { return catalog_.get(); }
   // In the order of their names.
   std::vector<const Granted*> all() const;
   bool empty() const { return tools_.empty(); }
 
  private:
   std::map<std::string, Granted, std::less<>> tools_;  // by name
-  std::map<std::string, std::string, std::less<>> paths_;  // spelling to name
+  std::shared_ptr<const catalog::Catalog> catalog_;
 };
 
 // Where in a schema's values are decimals and bytes, as kTyped says them. At most kTypedPlacesMax.
 std::vector<std::string> typed_places(const json::Value& schema);
 
-// What its stub and its signature are made from. It must live for as long as that.
-schema::StubSource stub_source(const Granted& granted);
+// "tools.ledger.read(*, tenant: str) -> list": one line.
+std::string signature_of(const Granted& granted);
 
 }  // namespace casemate::bridge

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/limits.h"
 #include "json/reader.h"
 
@@ -31,7 +33,7 @@ TEST(Toolbox, FindsByNameAndBySpelling) {
   }
   EXPECT_EQ(box.find("git.delete"), nullptr);
   EXPECT_EQ(box.find(""), nullptr);
-  EXPECT_EQ(box.near("git.delete_rpo"), std::vector<std::string>{"git.delete_repo"});
+  EXPECT_EQ(box.catalog()->near("git.delete_rpo"), std::vector<std::string>{"git.delete-repo"});
 }
 
 TEST(Toolbox, NamesThatWouldBeSpelledAlikeAreToldApart) {

@@ -31,7 +31,7 @@ LAYERS: dict[str, list[str]] = {
     "image": ["sys", "json", "crypto"],
     "http": ["sys"],
     "box": ["sys", "frame", "outcome"],
-    "bridge": ["frame", "sys", "policy", "schema", "audit", "outcome"],
+    "bridge": ["frame", "sys", "policy", "catalog", "audit", "outcome"],
     "egress": ["http", "policy", "audit"],
     "connect": ["bridge", "http", "mcp"],
     "engine": ["box", "bridge", "pool", "image", "store", "outcome", "audit"],
