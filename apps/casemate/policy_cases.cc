@@ -147,7 +147,11 @@ Result<policy::Labels> labels_of(const std::vector<std::string>& words) {
 
 Result<policy::Capability> read_capability(const json::Value& value) {
   TRY(only_keys(value, {"name", "effects", "annotations", "tier", "labels"}));
-  return capability_of(value);
+  auto capability = capability_of(value);
+  if (capability && !policy::is_capability_name(capability->name)) {
+    return fail(ErrorCode::kInvalid, "no capability can have the name \"" + capability->name + "\"");
+  }
+  return capability;
 }
 
 std::string answer_case(std::string_view line) {

@@ -25,7 +25,8 @@ using Formula = std::vector<Op>;
 // kConditionTestsMax tests or kConditionDepthMax levels).
 Result<Formula> parse_formula(Tokens& tokens, const std::function<Result<std::size_t>()>& test);
 
-// What the formula says, with what each test says. Every test is asked. An empty formula says nothing: unknown.
+// What the formula says, with what each test says. Every test is asked. An empty formula says nothing:
+// unknown.
 Answer evaluate(const Formula& formula, const std::function<Answer(std::size_t)>& test);
 
 }  // namespace casemate::policy

@@ -1,6 +1,7 @@
 // What file and catalogue together say of a capability: effects, tier, labels, sinks.
 #include <algorithm>
 
+#include "json/utf8.h"
 #include "policy/judge.h"
 
 namespace casemate::policy {
@@ -8,6 +9,7 @@ namespace {
 
 constexpr std::string_view kUntrusted = "untrusted";
 constexpr std::string_view kExternal = "external";
+constexpr std::size_t kReasonMax = 200;  // bytes that are shown of an override's reason
 
 std::string line_of(const toml::Text& key) { return "line " + std::to_string(key.place.line); }
 
@@ -17,7 +19,8 @@ void settle_tier(const Rules& rules, Facts& facts, Tier declared) {
     if (!rule.glob.matches(facts.name)) continue;
     if (!rule.reason.empty()) {
       facts.tier = Tier::kTwo;
-      facts.tier_why = "an override names it (" + line_of(rule.key) + "): " + rule.reason;
+      facts.tier_why =
+          "an override names it (" + line_of(rule.key) + "): " + json::one_line(rule.reason, kReasonMax);
       return;
     }
     if (rule.tier == Tier::kOne && one == nullptr) one = &rule;

@@ -8,7 +8,10 @@
 namespace casemate::policy {
 namespace {
 
+// Rules and reasons are shown to people: one line each, of bounded length, whatever a file has in its
+// strings.
 constexpr std::size_t kRuleShownMax = 200;
+constexpr std::size_t kReasonMax = 400;
 constexpr toml::Place kNowhere{0, 0};
 
 std::string rule_text(const std::string& section, std::string_view text) {
@@ -30,12 +33,13 @@ Ground permission_ground(const Rules& rules, const Facts& facts, const Call& cal
     const bool unknown = answer.truth == Truth::kUnknown;
     if (unknown && permission.decision == Decision::kAllow) continue;
     const std::string section = "permissions." + std::string(word(permission.decision));
-    return Ground{permission.decision,
-                  Ground::Kind::kPermission,
-                  rule_text(section, permission.text.text),
-                  permission.text.place,
-                  unknown ? "it counts as a match: " + answer.why : "it matches the call",
-                  unknown};
+    return Ground{
+        permission.decision,
+        Ground::Kind::kPermission,
+        rule_text(section, permission.text.text),
+        permission.text.place,
+        unknown ? json::one_line("it counts as a match: " + answer.why, kReasonMax) : "it matches the call",
+        unknown};
   }
   if (rules.allows_nothing) {
     return Ground{Decision::kDeny,       Ground::Kind::kDefault,      "permissions.allow: []",
@@ -60,7 +64,7 @@ void add_flow_grounds(const Rules& rules, const Labels& labels, const Passage& p
       reason += " (" + test.word + " by " + found->second + ")";
     }
     grounds.push_back({rule.verdict, Ground::Kind::kFlow, rule_text("flow", rule.text.text), rule.text.place,
-                       json::one_line(reason, kRuleShownMax * 2), false});
+                       json::one_line(reason, kReasonMax), false});
   }
 }
 
@@ -114,10 +118,11 @@ Verdict judge(const Policy& policy, const Capability& capability, const Call& ca
   for (std::size_t i = 0; i < rules.budgets.size(); ++i) {
     const Budget& budget = rules.budgets[i];
     if (!budget.of.covers(facts)) continue;
-    auto why = beyond(budget, spent_on(run, i), call.arguments);
+    const auto why = beyond(budget, spent_on(run, i), call.arguments);
     if (!why) continue;
+    const std::string reason = budget.reason.empty() ? *why : budget.reason + ": " + *why;
     grounds.push_back({budget.beyond, Ground::Kind::kBudget, budget.text, budget.place,
-                       budget.reason.empty() ? std::move(*why) : budget.reason + ": " + *why, false});
+                       json::one_line(reason, kReasonMax), false});
   }
   return strictest(std::move(grounds));
 }

@@ -246,6 +246,19 @@ TEST(Judge, NamesThatNoCapabilityHasAreDenied) {
             Decision::kDeny);
 }
 
+TEST(Judge, WhatIsShownHasNoControls) {
+  const TestRun run(
+      "[permissions]\nask = [\"a('\\u001b[31m\\n' == 1)\"]\n[tiers]\na = { tier = 2, override = "
+      "\"x\\u001b\\ny\" }\n"
+      "[[flow]]\nwhen = 'sink == external'\nverdict = 'ask'\nreason = \"\\u001b\\n\"\n"
+      "[[budgets.calls]]\nof = 'a'\nmax = 0\nbeyond = 'ask'\nreason = \"\\u001b\\n\"\n");
+  std::string shown = facts_of(run.policy, named("a")).tier_why;
+  const Verdict verdict = run.verdict("a()");
+  EXPECT_EQ(verdict.grounds.size(), 3U);
+  for (const Ground& ground : verdict.grounds) shown += ground.rule + ground.reason;
+  for (const char byte : shown) EXPECT_GE(static_cast<unsigned char>(byte), 0x20) << shown;
+}
+
 TEST(Judge, AStateOfNoPolicyIsTakenForAnEmptyOne) {
   const TestRun run("[permissions]\nallow = ['*']\n[[budgets.calls]]\nof = 'm'\nmax = 1\nbeyond = 'deny'\n");
   const auto empty = json::read("{}");
