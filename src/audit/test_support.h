@@ -96,6 +96,7 @@ class TestDisk : public Disk {
 // An audit directory of the test's own.
 class AuditDir {
  public:
+  const std::string& root() const { return dir_.path(); }
   std::string path() const { return dir_ / "audit"; }
   std::string in(const std::string& name) const { return path() + "/" + name; }
   std::string segment(std::uint32_t number = 1, const std::string& writer = "main") const {
