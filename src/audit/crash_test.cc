@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCalls = 6;
+constexpr int kCalls = 5;
 
 enum class Moment { kBefore, kAfter };
 
@@ -161,7 +161,7 @@ class Tracer {
 
 enum class Loss { kNone, kAll, kSome };
 
-class CrashTest : public ::testing::TestWithParam<std::tuple<Moment, Loss>> {
+class CrashTest : public ::testing::Test {
  protected:
   // Lets a writer run up to a step. True when it came to its end before.
   bool run_to(const AuditDir& dir, Synced& synced, int step, Moment moment) {
@@ -181,6 +181,11 @@ class CrashTest : public ::testing::TestWithParam<std::tuple<Moment, Loss>> {
   }
 
   void expect_whole(const AuditDir& dir) {
+    // Before somebody opens it, a part of a record may be at its end, and nothing else is wrong.
+    const std::string before = dir.first_fault();
+    EXPECT_TRUE(before.empty() || before.starts_with("torn") ||
+                before.starts_with("verify: there is no audit log"))
+        << before;
     const auto log = dir.open();
     ASSERT_TRUE(log) << log.error().message;
     EXPECT_EQ(dir.first_fault(heads_), "");
@@ -203,7 +208,9 @@ class CrashTest : public ::testing::TestWithParam<std::tuple<Moment, Loss>> {
   std::vector<std::string> effects_;
 };
 
-TEST_P(CrashTest, AtEachStepLosesNothingThatWasAcknowledged) {
+class KillTest : public CrashTest, public ::testing::WithParamInterface<std::tuple<Moment, Loss>> {};
+
+TEST_P(KillTest, AtEachStepLosesNothingThatWasAcknowledged) {
   const auto [moment, loss] = GetParam();
   std::mt19937_64 random(1);
   int step = 1;
@@ -219,29 +226,30 @@ TEST_P(CrashTest, AtEachStepLosesNothingThatWasAcknowledged) {
     if (HasFailure()) return;
   }
   std::printf("%d steps\n", step - 2);
-  EXPECT_GT(step, 60);
+  EXPECT_GT(step, 50);
   EXPECT_EQ(effects_.size(), kCalls);
 }
 
 // Who comes after a crash may rely on what its predecessor did only as far as that is on the disk.
-TEST_P(CrashTest, AfterACrashLosesNothingThatWasAcknowledged) {
-  const auto [moment, loss] = GetParam();
+TEST_F(CrashTest, AfterACrashLosesNothingThatWasAcknowledged) {
   std::mt19937_64 random(2);
-  for (int round = 0; round < 20; ++round) {
-    SCOPED_TRACE("round " + std::to_string(round));
+  int first = 1;
+  for (bool ended = false; !ended; ++first) {
     const AuditDir dir;
     Synced synced(dir.root());
     heads_.heads.clear();
     effects_.clear();
-    for (int writer = 0; writer < 2; ++writer)
-      run_to(dir, synced, 1 + static_cast<int>(random() % 70), moment);
-    if (loss != Loss::kNone) synced.lose_power(loss == Loss::kSome ? &random : nullptr);
+    ended = run_to(dir, synced, first, Moment::kAfter);
+    const int second = 8 + static_cast<int>(random() % 30);
+    SCOPED_TRACE("step " + std::to_string(first) + ", then step " + std::to_string(second));
+    run_to(dir, synced, second, Moment::kBefore);
+    synced.lose_power(nullptr);
     expect_whole(dir);
     if (HasFailure()) return;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kills, CrashTest,
+INSTANTIATE_TEST_SUITE_P(Crash, KillTest,
                          ::testing::Combine(::testing::Values(Moment::kBefore, Moment::kAfter),
                                             ::testing::Values(Loss::kNone, Loss::kAll, Loss::kSome)));
 
