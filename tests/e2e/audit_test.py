@@ -254,7 +254,7 @@ def test_following_shows_what_comes(casemate: Casemate, log: Path, tmp_path: Pat
         return (tmp_path / "out").read_text().splitlines()
 
     with (tmp_path / "out").open("wb") as out:
-        command = [casemate.binary, "audit", "tail", "--audit", log, "-n", "1", "-f"]
+        command: list[str | Path] = [casemate.binary, "audit", "tail", "--audit", log, "-n", "1", "-f"]
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
     try:
         assert wait_for(lambda: len(lines()) == 1, 20)
@@ -285,11 +285,13 @@ def test_who_reads_may_stop_early(casemate: Casemate, log: Path) -> None:
 
 
 def test_where_there_is_none(casemate: Casemate, tmp_path: Path) -> None:
-    for command in (["verify"], ["export"], ["tail"], ["show", "run_1"]):
+    commands: list[list[str]] = [["verify"], ["export"], ["tail"], ["show", "run_1"]]
+    for command in commands:
         ended = casemate.call("audit", *command, env={"CASEMATE_AUDIT": str(tmp_path / "none")})
         assert ended.exit_code == 4 and ended.stdout == b"", ended
         assert ended.stderr == f"casemate audit: there is no audit log in {tmp_path}/none\n"
-    for wrong in ([], ["sing"], ["verify", "--faults"], ["show"]):
+    wrongs: list[list[str]] = [[], ["sing"], ["verify", "--faults"], ["show"]]
+    for wrong in wrongs:
         assert casemate.call("audit", *wrong).exit_code == 2
 
 
