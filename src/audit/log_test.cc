@@ -221,10 +221,12 @@ TEST(AuditLog, AfterAFailedSyncNothingIsTakenUntilItIsOpenedAgain) {
     EXPECT_EQ(failed.error().code, ErrorCode::kUnavailable);
     disk.fail_syncs = 0;  // a later one would succeed: it must not be asked
     const int syncs = disk.syncs;
+    const int appends = disk.appends;
     for (const Durability durability : {Durability::kDurable, Durability::kBuffered})
       EXPECT_EQ(record(*log, some_verdict(), durability).error().code, ErrorCode::kUnavailable);
     EXPECT_EQ(log->close().error().code, ErrorCode::kUnavailable);
     EXPECT_EQ(disk.syncs, syncs);
+    EXPECT_EQ(disk.appends, appends);
   }
   const auto log = *Log::open(options);
   EXPECT_EQ(log->found(), Found::kCrash);
@@ -255,6 +257,16 @@ TEST(AuditLog, WhoseFilesAreGoneTakesNothing) {
   fs::remove_all(dir.in("writers/main"));
   EXPECT_EQ(record(*log, some_verdict()).error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(record(*log, some_verdict(), Durability::kBuffered).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(AuditLog, WhoseFilesGoWhileItSyncsAcknowledgesNothing) {
+  const AuditDir dir;
+  TestDisk disk;
+  LogOptions options = dir.options();
+  options.disk = &disk;
+  const auto log = *Log::open(options);
+  disk.before_sync = [&] { fs::remove_all(dir.in("writers/main")); };
+  EXPECT_EQ(record(*log, some_verdict()).error().code, ErrorCode::kUnavailable);
 }
 
 TEST(AuditLog, WhoseFileSomebodyChangedTakesNothing) {
