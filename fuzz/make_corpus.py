@@ -8,6 +8,7 @@ alone here.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import struct
@@ -352,6 +353,39 @@ def imports_seeds() -> Iterator[tuple[str, bytes]]:
     yield "not_text", b"\0\xff\xfe import numpy\0\r\nimport\xc3\xa9 numpy"
 
 
+def audit_seeds() -> Iterator[tuple[str, bytes]]:
+    """Segments of an audit log, as docs/audit.md has them, and what is nearly one."""
+
+    def chain(*bodies: tuple[str, str], first: int = 1, before: str = "0" * 64) -> list[bytes]:
+        lines = []
+        for number, (kind, body) in enumerate(bodies, start=first):
+            text = f'{{"seq":{number},"prev":"{before}","at":"2026-07-30T12:00:00.{number:06}Z","kind":"{kind}"'
+            text += "," + body if body else ""
+            before = hashlib.sha256(text.encode()).hexdigest()
+            lines.append(f'{text},"digest":"{before}"}}\n'.encode())
+        return lines
+
+    header = ("segment", '"format":1,"writer":"main","instance":"00112233445566778899aabbccddeeff","segment":1')
+    verdict = ("verdict", '"run":"r1","call":"c1","capability":"ledger.read","verdict":"allow","labels":[]')
+    closed = ("log", '"step":"closed"')
+    good = chain(header, verdict, ("result", '"run":"r1","status":"\\u00e9"'), ("unknown_kind", ""), closed)
+    yield "whole", b"".join(good)
+    yield "torn", b"".join(good)[:-20]
+    yield "no_line_end", b"".join(good)[:-1]
+    yield "missing", good[0] + good[2]
+    yield "twice", good[0] + good[1] + good[1]
+    yield "reordered", good[0] + good[2] + good[1]
+    yield "flipped", good[0] + good[1].replace(b"allow", b"alloW")
+    yield "other_chain", good[0] + b"".join(chain(verdict, first=2))
+    yield "no_header", b"".join(chain(verdict))
+    yield "other_writer", b"".join(chain((header[0], header[1].replace("main", "man")), verdict))
+    yield "two_headers", b"".join(chain(header, header))
+    yield "member_twice", b"".join(chain(header, ("verdict", '"run":"r1","run":"r2"')))
+    yield "no_json", b"".join(chain(header, ("verdict", '"run":r1')))
+    yield "number_too_large", good[0].replace(b'"seq":1', b'"seq":18446744073709551616')
+    yield "empty_lines", b"\n\n"
+
+
 def policy_seeds() -> Iterator[tuple[str, bytes]]:
     """Policy files, well formed and not."""
     lists = b"[permissions]\ndeny = ['github.delete_*', '@destructive']\nask = [\"mail.send(to !~ '*@example.com')\"]\n"
@@ -399,6 +433,7 @@ def condition_seeds() -> Iterator[tuple[str, bytes]]:
 
 
 SEEDS = {
+    "audit": audit_seeds,
     "condition": condition_seeds,
     "frame": frame_seeds,
     "guest_control": guest_control_seeds,

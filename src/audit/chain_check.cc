@@ -78,7 +78,7 @@ std::optional<Fault> ChainCheck::check_order(std::uint64_t offset) const {
     const std::string what =
         found == due + 1 ? record_text(due) + " is"
                          : "records " + std::to_string(due) + " to " + std::to_string(found - 1) + " are";
-    if (header_due_)
+    if (header_due_ && line_.kind == SegmentHeader::kKind)
       return fault(FaultKind::kTruncated, offset, "the segment before ends early: " + what + " not there");
     return fault(FaultKind::kMissing, offset, what + " not there");
   }

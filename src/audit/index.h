@@ -38,11 +38,11 @@ IndexRow row_of(const ChainCheck& check, const Place& place, std::size_t size);
 
 // What to look for. What is empty or not set matches everything.
 struct Query {
-  std::string run;
-  std::string capability;
-  std::string verdict;
-  std::optional<Time> from;  // inclusive
-  std::optional<Time> to;    // exclusive
+  std::string run = {};
+  std::string capability = {};
+  std::string verdict = {};
+  std::optional<Time> from = {};  // inclusive
+  std::optional<Time> to = {};    // exclusive
 };
 
 struct IndexedWriter {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,17 +53,19 @@ inline Time some_time() { return Time(std::chrono::seconds(1'785'000'000)); }
 
 inline Deadline soon() { return Deadline::in(milliseconds{60'000}); }
 
-// Counts the steps, and lets one of them or all from one on fail, before anything of it is done.
+// Counts the steps and lets one of them fail: an append when half of it is done, others before anything is.
 class TestDisk : public Disk {
  public:
   Result<void> append(const sys::Fd& file, std::string_view bytes) override {
     ++appends;
-    TRY(step());
-    return Disk::append(file, bytes);
+    const Result<void> good = step();
+    const Result<void> written = Disk::append(file, good ? bytes : bytes.substr(0, bytes.size() / 2));
+    return good ? written : good;
   }
   Result<void> sync(const sys::Fd& file) override {
     ++syncs;
     TRY(step());
+    if (before_sync) before_sync();
     if (fail_syncs != 0) return fail_errno("fdatasync", fail_syncs);
     return Disk::sync(file);
   }
@@ -85,6 +88,7 @@ class TestDisk : public Disk {
   std::atomic<int> fail_step{0};  // this one, counted from 1; 0: none
   std::atomic<int> fail_with{EIO};
   std::atomic<int> fail_syncs{0};  // an errno for every sync; 0: none
+  std::function<void()> before_sync;
 
  private:
   Result<void> step() {
@@ -96,6 +100,7 @@ class TestDisk : public Disk {
 // An audit directory of the test's own.
 class AuditDir {
  public:
+  const std::string& root() const { return dir_.path(); }
   std::string path() const { return dir_ / "audit"; }
   std::string in(const std::string& name) const { return path() + "/" + name; }
   std::string segment(std::uint32_t number = 1, const std::string& writer = "main") const {

@@ -1,6 +1,7 @@
 #include "audit/verify.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <set>
 #include <utility>
@@ -70,8 +71,9 @@ class Verifier {
     open_index(path);
     // In this order, so that a log that is begun meanwhile is in the manifest, if it is looked at.
     const std::vector<std::string> names = TRY(writer_names(audit_));
-    const bool listed = check_manifest(names);
-    if (!listed && names.empty()) return fail(ErrorCode::kNotFound, "there is no audit log in " + path);
+    check_manifest();
+    if (report_.chains.empty() && names.empty())
+      return fail(ErrorCode::kNotFound, "there is no audit log in " + path);
     std::set<std::string> all(names.begin(), names.end());
     for (const ListedWriter& writer : manifest_) all.insert(writer.writer);
     for (const std::string& name : all) check_writer(name);
@@ -108,13 +110,13 @@ class Verifier {
     if (!heads_.empty()) heads_.erase(head.digest);
   }
 
-  bool check_manifest(const std::vector<std::string>& names) {
+  // There is none before the first log is made; add_writer() misses it.
+  void check_manifest() {
     const auto directory = open_chain_directory(audit_, kManifestName);
     if (!directory) {
-      if (!names.empty())
-        others_.push_back({FaultKind::kMissingWriter, kManifestName, 0, 0, 1,
-                           "the manifest is not there: " + directory.error().message});
-      return false;
+      if (directory.error().errno_value != ENOENT)
+        others_.push_back({FaultKind::kUnreadable, kManifestName, 0, 0, 1, directory.error().message});
+      return;
     }
     ChainReport report =
         verify_chain(*directory, kManifestName, [&](const ChainCheck& check, const Place&, std::size_t) {
@@ -125,11 +127,8 @@ class Verifier {
           }
           return std::optional<Fault>();
         });
-    if (report.segments == 0 && !report.fault && !report.live)
-      report.fault = Fault{FaultKind::kMissingSegment, kManifestName, 1, 0, 1, "the manifest is empty"};
     manifest_whole_ = !report.fault;
     report_.chains.push_back(std::move(report));
-    return true;
   }
 
   void check_writer(const std::string& name) {
@@ -167,8 +166,12 @@ class Verifier {
     if (!listed && !report.fault && report.records <= 1) {
       report_.notes.push_back(report.name + ": begun, and not finished yet");
     } else if (!listed && manifest_whole_ && !report.fault) {
-      report.fault =
-          Fault{FaultKind::kUnlistedWriter, report.name, 0, 0, 1, "the manifest does not name this log"};
+      report.fault = Fault{FaultKind::kUnlistedWriter,
+                           report.name,
+                           0,
+                           0,
+                           1,
+                           "the manifest does not name this log, or is not there"};
     } else if (!report.live && !report.closed && !report.fault) {
       report_.notes.push_back(report.name + ": not closed: a crash, or records were cut off its end");
     }
@@ -196,7 +199,7 @@ class Verifier {
   std::optional<Index> index_;
   std::map<std::string, IndexedWriter> indexed_;  // by instance
   std::vector<ListedWriter> manifest_;
-  bool manifest_whole_ = true;  // else it may have named more
+  bool manifest_whole_ = true;     // else it may have named more
   std::set<std::string> present_;  // instances
   std::vector<Fault> others_;
   VerifyReport report_;

@@ -89,7 +89,7 @@ inline constexpr std::size_t kTierOneAdvised = 15;      // first-class tools; mo
 inline constexpr std::size_t kAuditRecordMax = std::size_t{64} << 10;
 // A segment is closed before it would be larger. One that is read whole takes a second of verify.
 inline constexpr Bytes kAuditSegmentUsual = mib(64);
-inline constexpr Bytes kAuditSegmentMax = gib(1);  // what may be configured
+inline constexpr Bytes kAuditSegmentMax = gib(1);              // what may be configured
 inline constexpr std::uint32_t kAuditSegmentsMax = 1'000'000;  // of one log
 inline constexpr std::size_t kAuditWritersMax = 4096;          // of one directory
 // Callers that may wait for one log at once; and how many of them, and how many bytes, one write takes.
