@@ -119,7 +119,7 @@ int audit_command(int argc, char** argv) {
     if (asked != command.name) continue;
     AuditArguments arguments;
     if (const auto done = read_command(command.table(arguments), argc - 1, argv + 1)) return *done;
-    const auto directory = audit_directory_of(arguments);
+    const auto directory = audit_directory_of(arguments.directory);
     if (!directory)
       return directory.error().code == ErrorCode::kInvalid ? usage(directory.error().message)
                                                            : report(directory.error());

@@ -119,11 +119,11 @@ Command audit_export_table(AuditArguments& arguments) {
   return command;
 }
 
-Result<std::string> audit_directory_of(const AuditArguments& arguments) {
+Result<std::string> audit_directory_of(const std::optional<std::string>& named_so) {
   constexpr std::string_view kBelowState = "/casemate/audit";
-  if (arguments.directory) {
-    if (arguments.directory->empty()) return fail(ErrorCode::kInvalid, "--audit names no directory");
-    return *arguments.directory;
+  if (named_so) {
+    if (named_so->empty()) return fail(ErrorCode::kInvalid, "--audit names no directory");
+    return *named_so;
   }
   if (const std::string named = variable("CASEMATE_AUDIT"); named.starts_with('/')) return named;
   if (::geteuid() == 0) return std::string("/var/lib/casemate/audit");

@@ -33,10 +33,9 @@ Command audit_show_table(AuditArguments& arguments);
 Command audit_verify_table(AuditArguments& arguments);
 Command audit_export_table(AuditArguments& arguments);
 
-// $CASEMATE_AUDIT, an absolute path; else /var/lib/casemate/audit for root, and for others below
-// $XDG_STATE_HOME or
-// ~/.local/state. Errors: not_found (none of these is set).
-Result<std::string> audit_directory_of(const AuditArguments& arguments);
+// What --audit says; else $CASEMATE_AUDIT, an absolute path; else /var/lib/casemate/audit for root, and for
+// others below $XDG_STATE_HOME or ~/.local/state. Errors: not_found (none of these is set).
+Result<std::string> audit_directory_of(const std::optional<std::string>& named_so);
 
 // Errors: invalid, naming the option.
 Result<audit::Query> audit_query_of(const AuditArguments& arguments);

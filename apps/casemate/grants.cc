@@ -1,11 +1,10 @@
 #include "grants.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
+#include <cerrno>
 #include <map>
 #include <utility>
 
+#include "audit_options.h"
 #include "bridge/tools_file.h"
 #include "connect/connectors.h"
 #include "crypto/sha256.h"
@@ -28,9 +27,9 @@ Error error_of(const std::string& file, const std::vector<toml::Mistake>& mistak
   return {ErrorCode::kInvalid, std::move(text)};
 }
 
-Result<std::unique_ptr<audit::Log>> open_log(const std::string& named) {
+Result<std::unique_ptr<audit::Log>> open_log(const std::optional<std::string>& named) {
   audit::LogOptions options;
-  options.directory = named.empty() ? TRY(usual_audit_directory()) : named;
+  options.directory = TRY(audit_directory_of(named));
   Result<std::unique_ptr<audit::Log>> log = fail(ErrorCode::kUnavailable, "no log");
   for (int i = 0; i < kWritersMax; ++i) {
     options.writer = "run-" + std::to_string(i);
@@ -49,34 +48,25 @@ Result<std::vector<bridge::Tool>> tools_of(const RunOptions& options) {
   std::map<std::string, std::shared_ptr<bridge::Connector>> connectors;
   for (const bridge::ConnectorSpec& spec : file.specs) {
     if (spec.kind == bridge::ConnectorSpec::Kind::kExec && !options.accepts("unboxed-connector"))
-      return fail(ErrorCode::kInvalid,
-                  options.tools + ": connectors." + spec.name +
-                      " is a program that would run outside of any box: say --weaken unboxed-connector if that is "
-                      "meant");
+      return fail(
+          ErrorCode::kInvalid,
+          options.tools + ": connectors." + spec.name +
+              " is a program that would run outside of any box: say --weaken unboxed-connector if that is "
+              "meant");
     connectors[spec.name] = TRY(connect::make_connector(spec, folder));
   }
-  for (std::size_t i = 0; i < file.tools.size(); ++i) file.tools[i].connector = connectors[file.connectors[i]];
+  for (std::size_t i = 0; i < file.tools.size(); ++i)
+    file.tools[i].connector = connectors[file.connectors[i]];
   return std::move(file.tools);
 }
 
 }  // namespace
 
-Result<std::string> usual_audit_directory() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value != nullptr && value[0] == '/' ? value : "");
-  };
-  if (std::string named = variable("CASEMATE_AUDIT"); !named.empty()) return named;
-  if (::geteuid() == 0) return std::string("/var/lib/casemate/audit");
-  if (const std::string state = variable("XDG_STATE_HOME"); !state.empty()) return state + "/casemate/audit";
-  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.local/state/casemate/audit";
-  return fail(ErrorCode::kNotFound, "there is no place for the audit log: neither XDG_STATE_HOME nor HOME is set");
-}
-
 Result<RunGrants> make_grants(const RunOptions& options) {
   RunGrants made;
   if (options.tools.empty()) {
-    if (!options.policy.empty()) return fail(ErrorCode::kInvalid, "--policy judges calls of --tools, which is not given");
+    if (!options.policy.empty())
+      return fail(ErrorCode::kInvalid, "--policy judges calls of --tools, which is not given");
     return made;
   }
   // Without a file each call asks, and nobody is there: a tools file alone grants nothing.

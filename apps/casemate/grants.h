@@ -17,12 +17,8 @@ struct RunGrants {
   std::unique_ptr<bridge::Workers> workers;  // the last here, so the first to go
 };
 
-// Reads the files, and opens the log. Errors: invalid (all that is wrong with the files, one line each, with line
-// and column), unavailable (the log cannot be written: then nothing may be called).
+// Reads the files, and opens the log. Errors: invalid (all that is wrong with the files, one line each, with
+// line and column), unavailable (the log cannot be written: then nothing may be called).
 Result<RunGrants> make_grants(const RunOptions& options);
-
-// Where calls are recorded unless --audit says: CASEMATE_AUDIT, else beneath /var/lib for root, else beneath the
-// user's state. Errors: not_found (no such place).
-Result<std::string> usual_audit_directory();
 
 }  // namespace casemate

@@ -48,7 +48,8 @@ Command command_of(RunOptions& options) {
           {"--trust", "TRUST", "trusted, untrusted (the default) or hostile", &options.trust},
           {"--allow-below-floor", nullptr, "accept a weaker rung than the trust asks for",
            &options.below_floor},
-          {"--weaken", "NAME", "accept a named weakening: single-id, no-cgroup, unboxed-connector; may be given again",
+          {"--weaken", "NAME",
+           "accept a named weakening: single-id, no-cgroup, unboxed-connector; may be given again",
            &options.weaken},
           {"--memory", "SIZE", "memory (512MiB)", &options.memory},
           {"--cpus", "N", "processors (1)", &options.cpus},
@@ -67,8 +68,8 @@ Command command_of(RunOptions& options) {
           {"--tools", "FILE", "capabilities that the program may call (docs/tools.md)", &options.tools},
           {"--policy", "FILE", "what it may do with them (docs/policy.md); without one each call would ask",
            &options.policy},
-          {"--label", "LABEL", "what the program was exposed to before: untrusted, private; may be given again",
-           &options.labels},
+          {"--label", "LABEL",
+           "what the program was exposed to before: untrusted, private; may be given again", &options.labels},
           {"--audit", "DIR", "where calls are recorded, instead of the usual place", &options.audit},
           {"--env", "NAME=VALUE", "for the program; may be given again", &options.environment},
           {"--stdin", "FILE", "what the program reads as its standard input", &options.stdin_file},
@@ -201,7 +202,8 @@ Result<engine::Request> make_request(const RunOptions& options) {
     } else if (name == "no-cgroup") {
       request.weakenings.no_cgroup = true;
     } else if (name != "unboxed-connector") {
-      return fail(ErrorCode::kInvalid, "--weaken takes single-id, no-cgroup or unboxed-connector, not '" + name + "'");
+      return fail(ErrorCode::kInvalid,
+                  "--weaken takes single-id, no-cgroup or unboxed-connector, not '" + name + "'");
     }
   }
   TRY(parse_limits(options, request));
@@ -213,6 +215,8 @@ Result<engine::Request> make_request(const RunOptions& options) {
   return request;
 }
 
-Result<int> parse_count(const std::string& text, const char* option) { return parse_number<int>(text, option); }
+Result<int> parse_count(const std::string& text, const char* option) {
+  return parse_number<int>(text, option);
+}
 
 }  // namespace casemate

@@ -25,7 +25,8 @@ struct RunOptions {
   bool below_floor = false;
   std::optional<std::string> memory, cpu_time, wall, disk, file_size, output, cpus, pids, open_files;
   std::vector<std::string> files, artifacts, environment;
-  std::string tools, policy, audit;
+  std::string tools, policy;
+  std::optional<std::string> audit;
   std::vector<std::string> labels;
   std::optional<std::string> out;
   std::optional<std::string> stdin_file;

@@ -84,8 +84,9 @@ Result<void> Bridge::take(const frame::Frame& frame) {
   auto wanted = TRY(reader_.add(frame));
   if (!wanted || stopped_) return {};
   if (!room() && waiting_.size() >= limits_.waiting) {
-    answer(wanted->number, reply_of(wanted->name, CallError{"exhausted", "too many calls at once: at most " +
-                                                            std::to_string(limits_.waiting) + " may wait"}));
+    answer(wanted->number,
+           reply_of(wanted->name, CallError{"exhausted", "too many calls at once: at most " +
+                                                             std::to_string(limits_.waiting) + " may wait"}));
     return {};
   }
   if (room())
@@ -110,15 +111,17 @@ outcome::Call* Bridge::tell(std::string_view capability) {
 }
 
 void Bridge::call(WantedCall wanted) {
+  if (is_discovery(wanted.name))
+    return answer(wanted.number, discover(grants_ ? grants_->tools : Toolbox(), wanted));
   const auto refuse = [&](const char* code, std::string message) {
     if (outcome::Call* told = tell(wanted.name)) told->status = code;
     answer(wanted.number, reply_of(wanted.name, CallError{code, std::move(message)}));
   };
   ++calls_;
   if (calls_ > limits_.calls)
-    return refuse("exhausted", "the run has made the " + std::to_string(limits_.calls) + " calls that it may make");
+    return refuse("exhausted",
+                  "the run has made the " + std::to_string(limits_.calls) + " calls that it may make");
   if (!grants_) return refuse("not_granted", "not granted: this run has no capabilities");
-  if (is_discovery(wanted.name)) return answer(wanted.number, discover(grants_->tools, wanted));
   const Granted* granted = grants_->tools.find(wanted.name);
   if (granted == nullptr) {
     const catalog::Catalog* catalog = grants_->tools.catalog();
@@ -131,16 +134,17 @@ void Bridge::call(WantedCall wanted) {
     return refuse("invalid", "its arguments are longer than " + format_bytes(limits_.arguments));
   const json::ReadLimits limits{limits_.arguments.count, json::kReaderDepthMax, 100'000};
   const auto arguments = json::read(wanted.arguments, limits);
-  if (!arguments) return refuse("invalid", "its arguments are no JSON that can be taken: " + arguments.error().message);
+  if (!arguments)
+    return refuse("invalid", "its arguments are no JSON that can be taken: " + arguments.error().message);
   if (arguments->kind() != json::Value::Kind::kObject)
-    return refuse("invalid", "its arguments should be an object, and are " + std::string(kind_name(arguments->kind())));
+    return refuse("invalid",
+                  "its arguments should be an object, and are " + std::string(kind_name(arguments->kind())));
   const Tool& tool = granted->tool;
   if (tool.arguments) {
     const auto report = schema::check(*tool.arguments, *arguments);
     if (!report) return refuse("invalid", "its arguments cannot be checked: " + report.error().message);
     if (!report->faults.empty())
-      return refuse("invalid", schema::error_of(report->faults).message + ": " +
-                                   signature_of(*granted));
+      return refuse("invalid", schema::error_of(report->faults).message + ": " + signature_of(*granted));
   }
   begin(std::move(wanted), *granted, *arguments);
 }

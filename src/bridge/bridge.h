@@ -1,10 +1,10 @@
 // The bridge of one run: what its guest calls is judged, recorded, made and answered here.
 //
 // A call goes one way. The engine's thread reads it, checks its arguments and judges it; then, on a thread of
-// its own or at once (Connector::immediate), the verdict is recorded, the connector is called with the proof of
-// that, and the result is recorded; the engine's thread joins the labels of the result to the run's and only
-// then queues the answer. So verdicts and joins are one order, that of the engine's thread, and the guest has no
-// byte of a result whose labels the next verdict does not know.
+// its own or at once (Connector::immediate), the verdict is recorded, the connector is called with the proof
+// of that, and the result is recorded; the engine's thread joins the labels of the result to the run's and
+// only then queues the answer. So verdicts and joins are one order, that of the engine's thread, and the
+// guest has no byte of a result whose labels the next verdict does not know.
 //
 // Whose call it is follows from the connection that it comes on; nothing that the guest says names a run.
 #pragma once
@@ -35,16 +35,16 @@
 namespace casemate::bridge {
 
 struct CallLimits {
-  std::uint64_t calls = 100'000;   // of one run
-  std::size_t parallel = 64;       // at work at once; more of them wait
-  std::size_t waiting = 1024;      // more than these are refused
-  Bytes arguments = mib(1);        // of one call
-  Bytes result = mib(16);          // of one call
-  Bytes unread = mib(64);          // answers that the guest has not read; then no more calls are begun
+  std::uint64_t calls = 100'000;  // of one run
+  std::size_t parallel = 64;      // at work at once; more of them wait
+  std::size_t waiting = 1024;     // more than these are refused
+  Bytes arguments = mib(1);       // of one call
+  Bytes result = mib(16);         // of one call
+  Bytes unread = mib(64);         // answers that the guest has not read; then no more calls are begun
 };
 
-// What all runs that are granted the same have in common. Immutable but for the log and the threads, which are
-// thread-safe, and somebody else's: the threads have to end before the log does.
+// What all runs that are granted the same have in common. Immutable but for the log and the threads, which
+// are thread-safe, and somebody else's: the threads have to end before the log does.
 struct Grants {
   explicit Grants(policy::Policy by) : policy(std::move(by)) {}
   Toolbox tools;
@@ -61,8 +61,8 @@ struct Job;  // perform.h
 class Bridge {
  public:
   // `grants`: nothing is granted without. `seed`: the labels that the program begins with. Errors: system.
-  static Result<Bridge> make(std::shared_ptr<const Grants> grants, std::string run, const policy::Labels& seed,
-                             const CallLimits& limits);
+  static Result<Bridge> make(std::shared_ptr<const Grants> grants, std::string run,
+                             const policy::Labels& seed, const CallLimits& limits);
   Bridge(Bridge&&) noexcept;
   Bridge& operator=(Bridge&&) = delete;
   ~Bridge();
@@ -87,8 +87,8 @@ class Bridge {
  private:
   struct Shared;  // with the threads
   struct Done;
-  Bridge(std::shared_ptr<const Grants> grants, std::string run, policy::RunState state, const CallLimits& limits,
-         std::shared_ptr<Shared> shared);
+  Bridge(std::shared_ptr<const Grants> grants, std::string run, policy::RunState state,
+         const CallLimits& limits, std::shared_ptr<Shared> shared);
 
   void call(WantedCall wanted);
   void begin(WantedCall wanted, const Granted& granted, const json::Value& arguments);

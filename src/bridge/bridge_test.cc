@@ -110,7 +110,8 @@ class BridgeTest : public testing::Test {
       Told told;
       for (const frame::Field& field : fields) {
         if (static_cast<Tag>(field.tag) == Tag::kNumber) told.number = frame::parse_u64(field.bytes).value();
-        if (static_cast<Tag>(field.tag) == Tag::kStatus) told.status = static_cast<frame::ReplyStatus>(field.bytes[0]);
+        if (static_cast<Tag>(field.tag) == Tag::kStatus)
+          told.status = static_cast<frame::ReplyStatus>(field.bytes[0]);
         if (static_cast<Tag>(field.tag) == Tag::kBytes) told.json = field.bytes;
       }
       all.push_back(told);
@@ -219,8 +220,8 @@ TEST_F(BridgeTest, ACallThatWasNotReachedBringsNoLabel) {
   EXPECT_FALSE(bridge_->labels().has("untrusted"));
 }
 
-// An answer that is under way has no labels yet for the guest, since it has no byte of it; when the guest has a
-// byte, the next verdict knows.
+// An answer that is under way has no labels yet for the guest, since it has no byte of it; when the guest has
+// a byte, the next verdict knows.
 TEST_F(BridgeTest, AnAnswerOnAThreadJoinsWhenItIsCollected) {
   fake_->at_once = false;
   tool("web.fetch", {"untrusted"}, true);

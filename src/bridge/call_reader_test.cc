@@ -69,7 +69,8 @@ TEST(CallReader, HoldsNoMoreThanItsBound) {
   ASSERT_TRUE(call && *call);
   EXPECT_TRUE((*call)->too_large);
   EXPECT_EQ((*call)->arguments, "");
-  EXPECT_EQ(reader.add(frame_of({.number = 3, .piece = "1"})).value()->arguments, "1") << "the next is a new one";
+  EXPECT_EQ(reader.add(frame_of({.number = 3, .piece = "1"})).value()->arguments, "1")
+      << "the next is a new one";
 }
 
 TEST(CallReader, RefusesWhatIsNoneOfTheProtocol) {

@@ -24,10 +24,10 @@ struct ConnectorCall {
 // What became of it.
 struct ConnectorAnswer {
   enum class Kind {
-    kValue,     // `text` is the result, as JSON
-    kToolError, // the capability itself says that it failed; `text` says how, for whoever called
-    kNotDone,   // it was not reached: nothing was done; `text` says why
-    kUnknown,   // it was reached, and what came back is no answer: nobody knows what was done
+    kValue,      // `text` is the result, as JSON
+    kToolError,  // the capability itself says that it failed; `text` says how, for whoever called
+    kNotDone,    // it was not reached: nothing was done; `text` says why
+    kUnknown,    // it was reached, and what came back is no answer: nobody knows what was done
   };
   Kind kind = Kind::kValue;
   std::string text;
@@ -40,8 +40,8 @@ class Connector {
   // Makes the call; returns by the deadline. Only a record of the call's verdict makes it possible, and each
   // record once. Never made again by itself: what may have had an effect is for the caller to decide.
   virtual ConnectorAnswer call(audit::Recorded record, const ConnectorCall& call, Deadline deadline) = 0;
-  // True when call() neither waits nor takes long: such calls are made where the guest is listened to, without
-  // a thread between.
+  // True when call() neither waits nor takes long: such calls are made where the guest is listened to,
+  // without a thread between.
   virtual bool immediate() const { return false; }
 };
 

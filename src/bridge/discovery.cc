@@ -19,7 +19,11 @@ Reply value(json::Writer writer) { return {frame::ReplyStatus::kValue, std::move
 
 void write_found(json::Writer& writer, const std::string& name, const std::string& signature,
                  const std::string& summary) {
-  writer.begin_object().field("name", name).field("signature", signature).field("summary", summary).end_object();
+  writer.begin_object()
+      .field("name", name)
+      .field("signature", signature)
+      .field("summary", summary)
+      .end_object();
 }
 
 // Without words: all of them, in the order of their names.

@@ -1,5 +1,5 @@
-// What a guest asks about the capabilities themselves. Nothing is judged and nothing recorded: it is told what
-// it is granted, and that has no effect.
+// What a guest asks about the capabilities themselves. Nothing is judged and nothing recorded: it is told
+// what it is granted, and that has no effect.
 #pragma once
 
 #include <string_view>

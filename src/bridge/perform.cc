@@ -23,8 +23,8 @@ audit::Durability durability_of(const Job& job) {
 std::string line_of(std::string_view text) { return json::one_line(text, kMessageMax); }
 
 Performed unavailable(const Job& job, std::string message, std::optional<bool> effect) {
-  return {reply_of(job.verdict.capability, CallError{"unavailable", std::move(message), effect}), "unavailable",
-          false};
+  return {reply_of(job.verdict.capability, CallError{"unavailable", std::move(message), effect}),
+          "unavailable", false};
 }
 
 Performed denied(const Job& job) {
@@ -57,8 +57,10 @@ Performed answered(const Job& job, ConnectorAnswer answer) {
   };
   switch (answer.kind) {
     case ConnectorAnswer::Kind::kToolError:
-      return {error("failed", json::to_text(answer.text.substr(0, kMessageMax)).text, std::nullopt), "error", true};
-    case ConnectorAnswer::Kind::kNotDone: return {error("unavailable", line_of(answer.text), false), "unavailable", false};
+      return {error("failed", json::to_text(answer.text.substr(0, kMessageMax)).text, std::nullopt), "error",
+              true};
+    case ConnectorAnswer::Kind::kNotDone:
+      return {error("unavailable", line_of(answer.text), false), "unavailable", false};
     case ConnectorAnswer::Kind::kUnknown:
       return {error("unknown", line_of(answer.text), std::nullopt), "unknown", true};
     case ConnectorAnswer::Kind::kValue: break;
@@ -71,7 +73,8 @@ Performed answered(const Job& job, ConnectorAnswer answer) {
 // The one way to a connector.
 Performed make_call(const Job& job, audit::Recorded record) {
   const Tool& tool = job.granted->tool;
-  const ConnectorCall call{job.verdict.capability, job.arguments, job.verdict.run, job.verdict.idempotency_key};
+  const ConnectorCall call{job.verdict.capability, job.arguments, job.verdict.run,
+                           job.verdict.idempotency_key};
   Performed done = answered(job, tool.connector->call(std::move(record), call, Deadline::in(tool.time_max)));
 
   audit::CallResult result;

@@ -61,10 +61,12 @@ TEST(Reply, SaysWhatFailed) {
   const Reply error = reply_of("a.b", CallError{"timeout", "it \"hangs\"", std::nullopt});
   EXPECT_EQ(error.status, frame::ReplyStatus::kError);
   EXPECT_EQ(error.json, R"({"capability":"a.b","code":"timeout","message":"it \"hangs\"","effect":null})");
-  EXPECT_NE(reply_of("a.b", CallError{"invalid", "no", false}).json.find(R"("effect":false)"), std::string::npos);
+  EXPECT_NE(reply_of("a.b", CallError{"invalid", "no", false}).json.find(R"("effect":false)"),
+            std::string::npos);
   const Reply denial = reply_of("a.b", Denial{"not allowed", "deny a.*", "because"});
   EXPECT_EQ(denial.status, frame::ReplyStatus::kDenied);
-  EXPECT_EQ(denial.json, R"({"capability":"a.b","message":"not allowed","rule":"deny a.*","reason":"because"})");
+  EXPECT_EQ(denial.json,
+            R"({"capability":"a.b","message":"not allowed","rule":"deny a.*","reason":"because"})");
 }
 
 }  // namespace

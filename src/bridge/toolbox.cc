@@ -34,7 +34,8 @@ class TypedPlaces {
     if (says(schema, "format", "decimal")) found_.insert("decimal " + place);
     if (says(schema, "contentEncoding", "base64")) found_.insert("bytes " + place);
     if (const json::Value* reference = schema.find("$ref"); reference != nullptr && reference->as_string()) {
-      if (const json::Value* target = referred(root_, *reference->as_string())) look(*target, place, depth + 1);
+      if (const json::Value* target = referred(root_, *reference->as_string()))
+        look(*target, place, depth + 1);
     }
     for (const char* key : {"allOf", "anyOf", "oneOf"}) {
       if (const json::Value* list = schema.find(key))
@@ -47,7 +48,8 @@ class TypedPlaces {
       if (const json::Value* all = schema.find(key)) look(*all, place + "/*", depth + 1);
     if (const json::Value* list = schema.find("prefixItems")) {
       std::size_t index = 0;
-      for (const json::Value& one : list->items()) look(one, place + "/" + std::to_string(index++), depth + 1);
+      for (const json::Value& one : list->items())
+        look(one, place + "/" + std::to_string(index++), depth + 1);
     }
   }
 

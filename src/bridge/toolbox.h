@@ -27,16 +27,16 @@ struct Tool {
   std::optional<schema::Schema> result;     // nothing: anything
   std::string destination;                  // the argument that says where it leads: "to"; empty: none does
   milliseconds time_max{30'000};            // of one call
-  bool durable = true;                      // its records are on the disk before it is called, and before it answers
+  bool durable = true;  // its records are on the disk before it is called, and before it answers
   std::shared_ptr<Connector> connector;
 };
 
 // A Tool and what follows from it.
 struct Granted {
   Tool tool;
-  std::string path;                              // how programs spell it after "tools."
-  std::vector<schema::Parameter> parameters;     // likewise
-  std::vector<std::string> typed;                // of its result: "decimal /rows/*/amount" (frame/guest.h)
+  std::string path;                           // how programs spell it after "tools."
+  std::vector<schema::Parameter> parameters;  // likewise
+  std::vector<std::string> typed;             // of its result: "decimal /rows/*/amount" (frame/guest.h)
 };
 
 // Immutable, hence thread-safe.

@@ -21,12 +21,12 @@ Toolbox box_of(const std::vector<std::string>& names) {
 
 TEST(Toolbox, FindsByNameAndBySpelling) {
   const Toolbox box = box_of({"git.delete-repo", "a.class", "ledger.read", "plain"});
-  for (const auto& [said, name] : std::vector<std::pair<std::string, std::string>>{
-           {"git.delete-repo", "git.delete-repo"},
-           {"git.delete_repo", "git.delete-repo"},
-           {"a.class_", "a.class"},
-           {"ledger.read", "ledger.read"},
-           {"plain", "plain"}}) {
+  for (const auto& [said, name] :
+       std::vector<std::pair<std::string, std::string>>{{"git.delete-repo", "git.delete-repo"},
+                                                        {"git.delete_repo", "git.delete-repo"},
+                                                        {"a.class_", "a.class"},
+                                                        {"ledger.read", "ledger.read"},
+                                                        {"plain", "plain"}}) {
     const Granted* found = box.find(said);
     ASSERT_NE(found, nullptr) << said;
     EXPECT_EQ(found->tool.capability.name, name);
@@ -59,11 +59,14 @@ TEST(TypedPlaces, AreFoundWhereValuesAre) {
   EXPECT_EQ(places(R"({"format":"decimal"})"), List{"decimal "});
   EXPECT_EQ(places(R"({"properties":{"rows":{"items":{"properties":{"a/b~":{"format":"decimal"}}}}}})"),
             List{"decimal /rows/*/a~1b~0"});
-  EXPECT_EQ(places(R"({"prefixItems":[{},{"contentEncoding":"base64"}],"additionalProperties":{"format":"decimal"}})"),
-            (List{"bytes /1", "decimal /*"}));
+  EXPECT_EQ(
+      places(
+          R"({"prefixItems":[{},{"contentEncoding":"base64"}],"additionalProperties":{"format":"decimal"}})"),
+      (List{"bytes /1", "decimal /*"}));
   EXPECT_EQ(places(R"({"$defs":{"m":{"format":"decimal"}},"anyOf":[{"$ref":"#/$defs/m"},{"type":"null"}]})"),
             List{"decimal "});
-  EXPECT_EQ(places(R"({"$defs":{"n":{"items":{"$ref":"#/$defs/n"}}},"$ref":"#/$defs/n"})"), List{}) << "no end";
+  EXPECT_EQ(places(R"({"$defs":{"n":{"items":{"$ref":"#/$defs/n"}}},"$ref":"#/$defs/n"})"), List{})
+      << "no end";
   EXPECT_EQ(places("true"), List{});
   std::string many = R"({"properties":{)";
   for (int i = 0; i < 1000; ++i)

@@ -69,8 +69,9 @@ void read_tool(Table& table, ToolsFile& file, Mistakes& mistakes) {
   if (const auto name = table.text("name")) {
     tool.capability.name = name->text;
     if (!policy::is_capability_name(name->text) || name->text.starts_with("casemate."))
-      mistakes.add(name->place, "'" + toml::shown(name->text) + "' is no name of a capability: letters, digits and _ . - / :"
-                                ", and not beginning with casemate.");
+      mistakes.add(name->place, "'" + toml::shown(name->text) +
+                                    "' is no name of a capability: letters, digits and _ . - / :"
+                                    ", and not beginning with casemate.");
   }
   const auto connector = table.text("connector");
   const auto known = [&](const ConnectorSpec& spec) { return connector && spec.name == connector->text; };
@@ -79,10 +80,11 @@ void read_tool(Table& table, ToolsFile& file, Mistakes& mistakes) {
   if (const auto text = table.text("description")) {
     tool.description = text->text;
     if (text->text.size() > kDescriptionMax)
-      mistakes.add(text->place, table.name() + ".description is longer than " + std::to_string(kDescriptionMax) + " bytes");
+      mistakes.add(text->place, table.name() + ".description is longer than " +
+                                    std::to_string(kDescriptionMax) + " bytes");
   }
-  add_words<policy::Effect>(table.texts("effects", kListMax), tool.capability.effects, policy::effect_of, "effect",
-                            policy::kEffects, mistakes);
+  add_words<policy::Effect>(table.texts("effects", kListMax), tool.capability.effects, policy::effect_of,
+                            "effect", policy::kEffects, mistakes);
   add_words<policy::Annotation>(table.texts("annotations", kListMax), tool.capability.annotations,
                                 policy::annotation_of, "annotation", policy::kAnnotations, mistakes);
   if (const auto tier = table.integer("tier", 1, 2))
@@ -90,7 +92,8 @@ void read_tool(Table& table, ToolsFile& file, Mistakes& mistakes) {
   if (const auto labels = table.texts("labels", kListMax)) {
     for (const Text& label : labels->items) {
       if (!policy::is_label(label.text))
-        mistakes.add(label.place, "'" + toml::shown(label.text) + "' is no label: small letters, digits, _ and -");
+        mistakes.add(label.place,
+                     "'" + toml::shown(label.text) + "' is no label: small letters, digits, _ and -");
       tool.capability.labels.push_back(label.text);
     }
   }
@@ -125,7 +128,8 @@ void read_http(Table& table, ConnectorSpec& spec, Mistakes& mistakes) {
       if (entry.value.kind == toml::Node::Kind::kString)
         spec.headers.emplace_back(entry.key.text, entry.value.text.text);
       else
-        mistakes.add(entry.value.place, "a header should be the name of a variable of the environment that has its value");
+        mistakes.add(entry.value.place,
+                     "a header should be the name of a variable of the environment that has its value");
     }
   }
 }

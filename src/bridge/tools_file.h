@@ -8,7 +8,8 @@
 //     name = "ledger.read"
 //     description = "The ledger of one tenant."
 //     connector = "books"
-//     arguments = '''{"type": "object", "properties": {"tenant": {"type": "string"}}, "required": ["tenant"]}'''
+//     arguments = '''{"type": "object", "properties": {"tenant": {"type": "string"}}, "required":
+//     ["tenant"]}'''
 #pragma once
 
 #include <map>
@@ -36,10 +37,10 @@ struct ConnectorSpec {
 };
 
 struct ToolsFile {
-  std::vector<Tool> tools;               // without their connectors
-  std::vector<std::string> connectors;   // of each tool, by name
+  std::vector<Tool> tools;              // without their connectors
+  std::vector<std::string> connectors;  // of each tool, by name
   std::vector<ConnectorSpec> specs;
-  std::vector<toml::Mistake> mistakes;   // all of them, in the order of the file; none: the above is whole
+  std::vector<toml::Mistake> mistakes;  // all of them, in the order of the file; none: the above is whole
 };
 
 // Pure. Its time and memory are bounded by kToolsFileMax and kToolsMax.

@@ -15,7 +15,8 @@ namespace casemate::bridge {
 class Workers {
  public:
   explicit Workers(std::size_t threads_max) : threads_max_(threads_max) {}
-  // Waits for what is begun; what is not begun any more is done first. Every job must have a deadline of its own.
+  // Waits for what is begun; what is not begun any more is done first. Every job must have a deadline of its
+  // own.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;

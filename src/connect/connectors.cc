@@ -29,9 +29,10 @@ Result<std::shared_ptr<bridge::Connector>> make_connector(const bridge::Connecto
       return fail(ErrorCode::kInvalid, "connectors." + spec.name + ": kind \"http\" is not there yet");
     case bridge::ConnectorSpec::Kind::kCaller: break;
   }
-  return fail(ErrorCode::kInvalid, "connectors." + spec.name +
-                                       ": kind \"caller\" is for a program that uses the engine itself; the command "
-                                       "line has nobody to answer");
+  return fail(ErrorCode::kInvalid,
+              "connectors." + spec.name +
+                  ": kind \"caller\" is for a program that uses the engine itself; the command "
+                  "line has nobody to answer");
 }
 
 }  // namespace casemate::connect

@@ -9,8 +9,8 @@
 
 namespace casemate::connect {
 
-// A program that the spec names relatively is looked for in `folder`. Errors: invalid (it is of a kind that this
-// caller does not have).
+// A program that the spec names relatively is looked for in `folder`. Errors: invalid (it is of a kind that
+// this caller does not have).
 Result<std::shared_ptr<bridge::Connector>> make_connector(const bridge::ConnectorSpec& spec,
                                                           const std::string& folder);
 

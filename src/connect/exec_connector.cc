@@ -1,6 +1,6 @@
-// Theory of operation: the program has one thread of ours, which reads what it says and wakes who waits for it.
-// A program that is dead stays where it is until the next call replaces it: the last to let go of it joins that
-// thread, and must not be it.
+// Theory of operation: the program has one thread of ours, which reads what it says and wakes who waits for
+// it. A program that is dead stays where it is until the next call replaces it: the last to let go of it
+// joins that thread, and must not be it.
 #include "connect/exec_connector.h"
 
 #include <fcntl.h>
@@ -96,9 +96,9 @@ struct ExecConnector::Waiting {
 
 struct ExecConnector::Program {
   sys::Child child;
-  sys::Fd in, out;       // its ends are the other ones
-  std::mutex sending;    // one line at a time
-  std::mutex mutex;      // of what follows
+  sys::Fd in, out;     // its ends are the other ones
+  std::mutex sending;  // one line at a time
+  std::mutex mutex;    // of what follows
   std::map<std::uint64_t, std::shared_ptr<Waiting>> waiting;
   std::uint64_t next = 1;
   std::optional<std::string> dead;  // why
@@ -151,7 +151,8 @@ struct ExecConnector::Program {
       const std::size_t before = held.size();
       held.append(buffer.data(), *got);
       std::size_t begin = 0;
-      for (std::size_t end = held.find('\n', before); end != std::string::npos; end = held.find('\n', begin)) {
+      for (std::size_t end = held.find('\n', before); end != std::string::npos;
+           end = held.find('\n', begin)) {
         if (const auto taken = take(std::string_view(held).substr(begin, end - begin)); !taken)
           return die("the program broke the protocol: " + json::one_line(taken.error().message, kErrorMax));
         begin = end + 1;
@@ -195,7 +196,8 @@ Result<std::shared_ptr<ExecConnector::Program>> ExecConnector::program() {
   return program_;
 }
 
-ConnectorAnswer ExecConnector::call(audit::Recorded record, const bridge::ConnectorCall& call, Deadline deadline) {
+ConnectorAnswer ExecConnector::call(audit::Recorded record, const bridge::ConnectorCall& call,
+                                    Deadline deadline) {
   (void)record;
   std::unique_lock lock(mutex_);
   if (!turn_.wait_until(lock, deadline.instant(), [&] { return at_work_ < options_.parallel; }))

@@ -1,11 +1,13 @@
 // A local program as the body of capabilities: one JSON message a line, on its standard input and output.
 //
-//     →  {"id":7,"capability":"ledger.read","arguments":{"tenant":"acme"},"idempotency_key":"run_…-1","run":"run_…"}
+//     →
+//     {"id":7,"capability":"ledger.read","arguments":{"tenant":"acme"},"idempotency_key":"run_…-1","run":"run_…"}
 //     ←  {"id":7,"result":[…]}                   or  {"id":7,"error":"no such tenant"}
 //
-// It is started at the first call and serves many at once, in any order. It sees nothing of our environment but
-// PATH, LANG, HOME and what the file names. One that ends, answers what is no answer, or does not stop talking is
-// ended: its calls fail, those that it was sent with nobody knowing what it did, and the next starts it anew.
+// It is started at the first call and serves many at once, in any order. It sees nothing of our environment
+// but PATH, LANG, HOME and what the file names. One that ends, answers what is no answer, or does not stop
+// talking is ended: its calls fail, those that it was sent with nobody knowing what it did, and the next
+// starts it anew.
 #pragma once
 
 #include <condition_variable>
@@ -36,7 +38,8 @@ class ExecConnector final : public bridge::Connector {
   // Ends the program.
   ~ExecConnector() override;
 
-  bridge::ConnectorAnswer call(audit::Recorded record, const bridge::ConnectorCall& call, Deadline deadline) override;
+  bridge::ConnectorAnswer call(audit::Recorded record, const bridge::ConnectorCall& call,
+                               Deadline deadline) override;
 
  private:
   struct Waiting;

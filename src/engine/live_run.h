@@ -38,8 +38,8 @@ class LiveRun {
   // Takes a parked box: its timer is set, then the program is sent. The warden is told when the program
   // turns out not to be a short one.
   Result<void> start_in(Lease lease);
-  // Until the box has ended; `run` is what its calls are recorded for. Errors: unavailable (the warden is lost),
-  // system.
+  // Until the box has ended; `run` is what its calls are recorded for. Errors: unavailable (the warden is
+  // lost), system.
   Result<void> watch(const std::string& run);
   // Reads what is in the pipes now.
   void drain();

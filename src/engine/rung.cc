@@ -101,8 +101,8 @@ tl::unexpected<Error> below(const Suspicion& suspicion, Strength floor, const st
   std::string which = suspicion.trust == Trust::kUntrusted ? " unless it says otherwise, which" : ", which";
   if (!suspicion.because.empty()) which = ", since " + suspicion.because + ", and";
   return fail(ErrorCode::kDenied,
-              std::string("a request is ") + trust_name(suspicion.trust) + which +
-                  " needs the rung '" + name_of(floor) + "' or a stronger one, and " + why +
+              std::string("a request is ") + trust_name(suspicion.trust) + which + " needs the rung '" +
+                  name_of(floor) + "' or a stronger one, and " + why +
                   ". For code that you would review yourself say --trust trusted; to run this code below its "
                   "floor all the same say --allow-below-floor, which the outcome will show");
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -118,9 +119,9 @@ def test_an_ask_that_nobody_can_answer_is_a_denial(kit: Tools) -> None:
 
 
 def test_without_tools_nothing_is_granted(casemate: Casemate) -> None:
-    program = IMPORT + "import os\nfor n in ('a.b', 'ledger.read'):\n    try: tools[n]()\n    except ToolError as e: print(e.code)\nprint(tools.search() if 0 else [k for k in os.environ if 'TOOL' in k])"
+    program = IMPORT + "import os\nfor n in ('a.b', 'ledger.read'):\n    try: tools[n]()\n    except ToolError as e: print(e.code)\nprint(tools.search(), tools.search('x'), [k for k in os.environ if 'TOOL' in k], dir(tools))"
     outcome = casemate.python(program).outcome
-    assert outcome["stdout"]["text"] == "not_granted\nnot_granted\n[]\n", outcome["report"]
+    assert outcome["stdout"]["text"] == "not_granted\nnot_granted\n[] [] [] ['call', 'describe', 'search']\n", outcome["report"]
     assert [call["status"] for call in outcome["calls"]] == ["not_granted"] * 2
 
 
@@ -322,6 +323,45 @@ print("Reads the ledger" in tools.describe("ledger.read"), tools.git.delete_repo
     assert first.startswith("['ledger.read'] ['call', 'describe', 'git', 'ledger', 'mail', 'search'] ['aio', 'delete_repo']")
     assert "amount" in signature and last.startswith("True {'called': 'git.delete-repo'")
     assert kit.kinds("verdict")[-1]["capability"] == "git.delete-repo" and len(kit.kinds("verdict")) == 1
+
+
+def test_every_tool_that_is_listed_can_be_called(kit: Tools) -> None:
+    for name in ("a.one", "a.two-b", "b.class", "plain", "search"):
+        kit.tool(name)
+    program = """
+for found in tools.search(limit=100):
+    path = found["signature"].partition("(")[0]
+    print(found["name"], eval(path)()["called"], tools[found["name"]]()["called"])
+try: tools.no_such_tool()
+except ToolError as e: print(e.code)
+"""
+    *lines, last = kit.printed(program).splitlines()
+    assert len(lines) == 5 and all(len(set(line.split())) == 1 for line in lines) and last == "not_granted", lines
+
+
+def test_calls_leave_no_memory_behind(kit: Tools) -> None:
+    kit.tool("peer.echo", durable="false")
+    program = """
+def held():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS"))
+t = "x" * 500_000
+for _ in range(20): tools.peer.echo(t=t)
+before = held()
+for _ in range(300): tools.peer.echo(t=t)
+print(held() - before < 20_000)
+"""
+    process = kit.casemate.start("run", "--json", "--trust", "trusted", *kit.write(), "--cpu-time", "60s", "--wall", "60s", "-c", IMPORT + program)
+    most = 0
+    while process.poll() is None:
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            most = max(most, next((int(x.split()[1]) for x in status.splitlines() if x.startswith("VmRSS")), 0))
+        except OSError:
+            break
+        time.sleep(0.05)
+    outcome = json.loads(process.communicate()[0])
+    assert outcome["stdout"]["text"] == "True\n", outcome["report"]
+    assert kit.casemate.sanitized or 0 < most < 120_000, most
 
 
 HOSTILE = {

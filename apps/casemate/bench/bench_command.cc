@@ -193,8 +193,8 @@ Host this_host(const std::string& rootfs) {
   return {names.release, box::this_machine().cpus, compare_interpreters(rootfs)};
 }
 
-// A measure takes up to ten seconds of --quick, and more where others keep the machine busy. One that fails is
-// named as not measured, and the others go on: they took long, and are right. The first failure, if any.
+// A measure takes up to ten seconds of --quick, and more where others keep the machine busy. One that fails
+// is named as not measured, and the others go on: they took long, and are right. The first failure, if any.
 std::optional<Error> measure_all(const Chosen& chosen, const Place& place) {
   const bool tell = ::isatty(STDERR_FILENO) == 1;
   const Instant begun = now();
