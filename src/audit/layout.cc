@@ -147,7 +147,8 @@ Result<sys::Fd> lock_chain(const sys::Fd& directory, Deadline deadline) {
     struct flock range = whole_file(F_WRLCK);
     if (::fcntl(opened->get(), F_OFD_SETLK, &range) == 0) return opened;
     if (errno != EAGAIN && errno != EACCES && errno != EINTR) return unavailable(fail_errno("lock").value());
-    if (deadline.passed(now())) return fail(ErrorCode::kUnavailable, "audit log: another process writes it");
+    if (deadline.passed(now()))
+      return tl::unexpected(Error{ErrorCode::kUnavailable, "audit log: another process writes it", EBUSY});
     // The waiting form of this lock has no deadline. Whoever holds a lock that is waited for is done in
     // milliseconds.
     std::this_thread::sleep_for(kLockPause);

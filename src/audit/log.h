@@ -55,7 +55,7 @@ struct LogOptions {
 class Log {
  public:
   // Opens the log of that name or begins it, and puts it on the manifest; the record `opened` is durable
-  // then. Errors: unavailable (another process has it, it cannot be written, its key is gone), invalid
+  // then. Errors: unavailable (another process has it: EBUSY; it cannot be written, its key is gone), invalid
   // (options; its end is not as a crash would leave it: nothing was changed).
   static Result<std::unique_ptr<Log>> open(const LogOptions& options);
   // Closes it, if nobody has, and ignores what fails then: the next to open it finds it as after a crash.

@@ -273,6 +273,17 @@ def test_a_log_that_cannot_be_written_means_that_nothing_is_called(kit: Tools) -
     assert ended.outcome["reason"]["code"] == "audit_unavailable" and kit.effects == []
 
 
+def test_two_at_once_write_each_their_own_log(kit: Tools) -> None:
+    kit.tool("peer.slow")
+    options = ["run", "--json", "--trust", "trusted", *kit.write(), "-c", IMPORT + "print(tools.peer.slow(seconds=1))"]
+    both = [kit.casemate.start(*options) for _ in range(2)]
+    outcomes = [json.loads(one.communicate(timeout=60)[0]) for one in both]
+    assert [o["stdout"]["text"] for o in outcomes] == ["slept\n"] * 2, outcomes
+    assert sorted(os.listdir(kit.folder / "audit/writers")) == ["run-0", "run-1"]
+    verified = kit.casemate.call("audit", "verify", "--audit", kit.folder / "audit")
+    assert verified.exit_code == 0, verified
+
+
 def test_mistakes_in_the_files_are_told_together_and_nothing_runs(kit: Tools) -> None:
     kit.tool("peer.echo", tier="7", effects='["spendx"]', typo="1")
     kit.tool("bad name!", time_max='"never"')
