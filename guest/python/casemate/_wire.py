@@ -24,6 +24,8 @@ START = 4
 AGAIN = 5
 COLLECT = 6  # to casemate-microvm
 RESTORED = 7  # from it
+FORK = 8  # to the zygote of a shared sandbox
+CLEAN = 9
 ORDER = 16
 RESULT = 17
 ARTIFACT = 18
@@ -32,6 +34,8 @@ DONE = 20
 ENDED = 21  # of casemate-init
 PARKED = 22  # of a slot that is alone in its kernel
 MADE = 23  # to casemate-microvm: a machine may be made a template of
+SERVING = 24  # of that zygote
+CLEANED = 25
 PARK_ROUNDS = 16
 
 # Tag.
