@@ -173,9 +173,9 @@ void PoolWorld::act(const DestroySlot& action) {
   const NestId nest = slot.nest;
   const bool spent = nests_.at(nest).single && (nests_.at(nest).draining || random_.one_in(6));
   const bool cleaned = nests_.at(nest).single && !spent && !nests_.at(nest).gone;
-  if (spent) nest_spent(nest);
   later(milliseconds{1}, milliseconds{faults_ ? 3'500 : 50}, [this, id, nest, cleaned, spent] {
     if (cleaned && !nests_.at(nest).gone) return slot_cleaned(id);
+    if (spent) nest_spent(nest);
     slot_destroyed(id);
     if (spent) nest_gone(nest);
   });

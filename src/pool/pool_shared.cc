@@ -23,7 +23,7 @@ Result<SlotState> Pool::slot_cleaned(SlotId id, const CleanProof& proof, Instant
   const auto nest = nests_.find(slot->record.nest);
   if (nest == nests_.end() || !nest->second.single)
     return fail(ErrorCode::kInvalid, "an event does not fit: a slot without a sandbox that goes on");
-  return slot_shown(id, death_rows(proof), now);
+  return slot_shown(id, clean_rows(proof), now);
 }
 
 // A sandbox in which something is not shown to be gone is nobody's any more.

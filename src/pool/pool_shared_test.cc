@@ -108,9 +108,10 @@ TEST_F(SharedPoolTest, ASandboxIsReplacedAfterSoManySlots) {
   EXPECT_EQ(plan(), "destroy 1");
   ASSERT_TRUE(pool().slot_cleaned({1}, kClean, now_));
   EXPECT_EQ(plan(), "make 2 of 1 hot");
-  EXPECT_EQ(plan(), "start bare 2") << "it has forked as often as it may";
   ASSERT_TRUE(ready(2));
+  EXPECT_EQ(plan(), "");
   ASSERT_EQ(lease(), 2U) << "its last slot is as good as any";
+  EXPECT_EQ(plan(), "start bare 2") << "it has forked as often as it may";
   ASSERT_TRUE(pool().slot_ended({2}, now_));
   EXPECT_EQ(plan(), "destroy 2");
   ASSERT_TRUE(pool().slot_cleaned({2}, kClean, now_));
@@ -133,9 +134,7 @@ TEST_F(SharedPoolTest, ASandboxThatNobodyWantsAnyMoreIsEnded) {
   EXPECT_EQ(plan(), "make 2 of 1 hot, make 3 of 2 hot");
   ASSERT_TRUE(ready(2));
   ASSERT_TRUE(ready(3));
-  now_ += kDemandWindow + kDemandFall;
-  (void)plan();
-  now_ += kDemandFall;
+  now_ += kDemandWindow + 2 * kDemandFall;
   EXPECT_EQ(plan(), "destroy 2");
   ASSERT_TRUE(pool().slot_cleaned({2}, kClean, now_));
   EXPECT_EQ(plan(), "end 1");
@@ -170,7 +169,7 @@ TEST_F(SharedPoolTest, OnlyASlotOfASandboxIsCleaned) {
   warm_up(1);
   ASSERT_EQ(lease(), 1U);
   ASSERT_TRUE(pool().slot_ended({1}, now_));
-  EXPECT_EQ(plan(), "make 2 of 1 hot, destroy 1");
+  EXPECT_EQ(plan(), "destroy 1, make 2 of 1 hot");
   EXPECT_FALSE(pool().slot_cleaned({1}, kClean, now_));
   EXPECT_TRUE(pool().slot_destroyed({1}, kGone, now_));
 }

@@ -67,7 +67,7 @@ std::vector<Row> death_rows(const DeathProof& proof) {
   };
 }
 
-std::vector<Row> death_rows(const CleanProof& proof) {
+std::vector<Row> clean_rows(const CleanProof& proof) {
   return {
       {"processes_gone", proof.processes_gone,
        "its sandbox's zygote ended all and found nobody left but itself and the first process; not that the "

@@ -78,7 +78,7 @@ struct CleanProof {
 };
 // The same as rows, with what each proves and does not prove.
 std::vector<Row> death_rows(const DeathProof& proof);
-std::vector<Row> death_rows(const CleanProof& proof);
+std::vector<Row> clean_rows(const CleanProof& proof);
 
 struct DeathRecord {
   std::string why;  // why the slot was over: "its run ended", "parked for longer than 5 min", ...
