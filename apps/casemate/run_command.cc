@@ -47,6 +47,7 @@ struct Options {
   std::string trust = "untrusted";
   std::vector<std::string> weaken;
   bool below_floor = false;
+  bool share_sandbox = false;
   std::optional<std::string> memory, cpu_time, wall, disk, file_size, output, cpus, pids, open_files;
   std::vector<std::string> files, artifacts, environment;
   std::optional<std::string> out;
@@ -98,6 +99,8 @@ Command command_of(Options& options) {
           {"--trust", "TRUST", "trusted, untrusted (the default) or hostile", &options.trust},
           {"--allow-below-floor", nullptr, "accept a weaker rung than the trust asks for",
            &options.below_floor},
+          {"--share-sandbox", nullptr, "let runs of this tenant follow one another in one gvisor sandbox",
+           &options.share_sandbox},
           {"--weaken", "NAME", "accept a named weakening: single-id, no-cgroup; may be given again",
            &options.weaken},
           {"--memory", "SIZE", "memory (512MiB)", &options.memory},
@@ -230,6 +233,7 @@ Result<engine::Request> make_request(const Options& options) {
   request.trust = TRY(parse_trust(options.trust));
   request.isolation = TRY(parse_isolation(options.isolation));
   request.weakenings.below_floor = options.below_floor;
+  if (options.share_sandbox) request.sandbox = engine::Sandbox::kShared;
   for (const std::string& name : options.weaken) {
     if (name == "single-id") {
       request.weakenings.single_id = true;

@@ -35,6 +35,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -85,17 +86,16 @@ long now_ms() {
 
 // ---- What is mounted
 
-void make_owned(const char* path, mode_t mode) {
-  must(::mkdir(path, mode) == 0 && ::chmod(path, mode) == 0 && ::chown(path, kGuestId, kGuestId) == 0, path);
-}
-
 void mount_places(std::uint64_t disk) {
   for (const Place& place : kPlaces) {
     const std::string options = std::string(place.options) + ",size=" + std::to_string(disk);
     must(::mount("casemate", place.path, "tmpfs", place.flags, options.c_str()) == 0, place.path);
   }
-  for (const char* path : {"/vol/work", "/vol/work/out", "/vol/home", "/vol/run"}) make_owned(path, 0755);
-  make_owned("/vol/tmp", 01777);
+  // All are made before the first is given away: this one may not write to what is another user's.
+  constexpr std::array kMade = {"/vol/work", "/vol/work/out", "/vol/home", "/vol/run", "/vol/tmp"};
+  for (const char* path : kMade) must(::mkdir(path, 0755) == 0, path);
+  must(::chmod("/vol/tmp", 01777) == 0, "/vol/tmp");
+  for (const char* path : kMade) must(::chown(path, kGuestId, kGuestId) == 0, path);
 }
 
 // The lines of the mount table, in an order of their own.
@@ -143,7 +143,8 @@ void place_descriptors(const std::array<int, 3>& fds) {
   static_assert(kControl == 3);
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   must(null >= 0 && ::dup2(null, 0) == 0, "open /dev/null");
-  must(::syscall(SYS_close_range, kControl + 1, ~0U, 0U) == 0, "close what is inherited");
+  // gVisor takes no last descriptor above that.
+  must(::syscall(SYS_close_range, kControl + 1, INT32_MAX, 0) == 0, "close what is inherited");
 }
 
 void give_up_rights() {

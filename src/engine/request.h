@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "box/spec.h"
+#include "engine/sandbox.h"
 #include "outcome/outcome.h"
 #include "sys/fd.h"
 
@@ -35,8 +36,10 @@ struct Request {
   std::vector<InputFile> files;
   std::vector<std::string> artifacts;  // paths that are products whether or not the program says so
 
+  std::string tenant = "local";
   Trust trust = Trust::kUntrusted;
   Isolation isolation = Isolation::kAuto;
+  Sandbox sandbox = Sandbox::kOwn;
   box::Limits limits;
   outcome::LimitValues requested;  // those that the caller named, for the outcome
   box::Weakenings weakenings;

@@ -84,7 +84,9 @@ tl::unexpected<Error> below(const Request& request, Strength floor, const std::s
 
 }  // namespace
 
-Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
+namespace {
+
+Result<RungChoice> choose_strength(const Request& request, const Rungs& rungs) {
   const Strength floor = floor_of(request.trust);
   const bool below_accepted = request.weakenings.below_floor;
   if (const auto asked = asked_of(request.isolation)) {
@@ -104,6 +106,18 @@ Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
   }
   return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail,
                 floor, rungs);
+}
+
+}  // namespace
+
+Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
+  RungChoice choice = TRY(choose_strength(request, rungs));
+  if (request.sandbox == Sandbox::kShared && choice.rung != Rung::kGvisor)
+    return fail(ErrorCode::kDenied, std::string("runs can share a sandbox on the rung 'gvisor' alone, and this "
+                                                "one is on '") +
+                                        rung_name(choice.rung) +
+                                        "': say --isolation gvisor, or leave --share-sandbox out");
+  return choice;
 }
 
 const char* rung_name(Rung rung) {
