@@ -13,9 +13,8 @@
 //   slots and nests together cost no more than the memory budget;
 //   no more slots than the teardown debt allows are between checkout and proof;
 //   a slot that was handed out ends destroyed with every row of proof, or quarantined.
-// An event that does not fit is refused with an error and changes nothing.
-//
-// One thread. `now` never goes back from one call to the next.
+// An event that does not fit is refused with an error and changes nothing. One thread. `now` never goes back
+// from one call to the next.
 #pragma once
 
 #include <cstddef>
@@ -205,6 +204,7 @@ class Pool {
   bool drain_empty(const LineId& except);
   const Nest* serving_nest(const LineId& line) const;
   bool has_nest(const LineId& line) const;
+  bool is_further(const Nest& nest) const;
 
   // pool_plan.cc
   void expire_nests(Instant now);

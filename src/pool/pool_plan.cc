@@ -326,7 +326,7 @@ Bytes Pool::committed() const {
 
 std::size_t Pool::preparing() const {
   std::size_t count = 0;
-  for (const auto& [id, nest] : nests_) count += nest.state == NestState::kStarting ? 1 : 0;
+  for (const auto& [id, nest] : nests_) count += nest.state == NestState::kStarting && !is_further(nest);
   for (const auto& [id, slot] : slots_) {
     count += slot.state == SlotState::kCreating && !slot.condemned ? 1 : 0;
   }

@@ -75,4 +75,11 @@ bool Pool::has_nest(const LineId& line) const {
   });
 }
 
+// A sandbox beside one of its line that serves: what that one forks in little time need not wait for it.
+bool Pool::is_further(const Nest& nest) const {
+  return nest.single && std::any_of(nests_.begin(), nests_.end(), [&](const auto& item) {
+           return item.second.line == nest.line && item.second.state == NestState::kReady;
+         });
+}
+
 }  // namespace casemate::pool
