@@ -196,17 +196,19 @@ class Zygote {
     say(GuestType::kServing);
   }
 
-  // Returns in a guest.
-  void serve() {
+  // Returns in a guest: whether it is to rehearse.
+  bool serve() {
     for (;;) {
       std::array<pollfd, 2> items = {pollfd{link_, POLLIN, 0}, pollfd{child_ends_, POLLIN, 0}};
       if (::poll(items.data(), items.size(), -1) < 0) continue;
       if (items[1].revents != 0) look_at_guest();
       if (items[0].revents == 0) continue;
       std::array<int, 3> fds{};
-      switch (receive(fds)) {
+      const GuestType order = receive(fds);
+      switch (order) {
         case GuestType::kFork:
-          if (fork_guest(fds)) return;
+        case GuestType::kForkWarm:
+          if (fork_guest(fds)) return order == GuestType::kFork;
           break;
         case GuestType::kClean: clean(); break;
         default: ::_exit(kExitFailed);
@@ -222,7 +224,7 @@ class Zygote {
     must(::send(link_, header.data(), sizeof(header), MSG_NOSIGNAL) == sizeof(header), "tell the engine");
   }
 
-  // An order, with the descriptors of kFork. The engine writes each at once. Ends with the engine.
+  // An order, with the descriptors of a fork. The engine writes each at once. Ends with the engine.
   GuestType receive(std::array<int, 3>& fds) const {
     Header header{};
     iovec part{header.data(), sizeof(header)};
@@ -239,7 +241,7 @@ class Zygote {
     const bool came = rights != nullptr && rights->cmsg_level == SOL_SOCKET &&
                       rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == CMSG_LEN(sizeof(fds));
     errno = EPROTO;
-    must(came == (type == GuestType::kFork), "take the descriptors of a run");
+    must(came == (type == GuestType::kFork || type == GuestType::kForkWarm), "take the descriptors of a run");
     if (came) std::memcpy(fds.data(), CMSG_DATA(rights), sizeof(fds));
     return type;
   }
@@ -348,8 +350,8 @@ class Zygote {
 
 }  // namespace
 
-void serve_shared(int link, std::uint64_t disk, const ForkHooks& hooks) {
-  Zygote(link, disk, hooks).serve();
+bool serve_shared(int link, std::uint64_t disk, const ForkHooks& hooks) {
+  return Zygote(link, disk, hooks).serve();
 }
 
 }  // namespace casemate::guest

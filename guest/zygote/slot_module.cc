@@ -142,8 +142,9 @@ PyObject* serve_shared(PyObject*, PyObject* arguments) {
   int link = -1;
   unsigned long long disk = 0;
   if (PyArg_ParseTuple(arguments, "iK", &link, &disk) == 0) return nullptr;
-  guest::serve_shared(link, disk, {PyOS_BeforeFork, PyOS_AfterFork_Parent, PyOS_AfterFork_Child});
-  return PyLong_FromLong(3);
+  const bool rehearse =
+      guest::serve_shared(link, disk, {PyOS_BeforeFork, PyOS_AfterFork_Parent, PyOS_AfterFork_Child});
+  return Py_BuildValue("(iO)", 3, rehearse ? Py_True : Py_False);
 }
 
 // stops: what an import printed from being written by a slot, whose output is a run's

@@ -4,7 +4,8 @@
 // once and is started for each run. Its zygote (guest/zygote/shared.cc) has a link to us that no runner has:
 //
 //   StartNest    a box whose zygote loads its set ──▶ kServing; the warden parks the box ──▶ the nest is ready
-//   MakeSlot     new pipes and a new control socket ── kFork ─▶ a runner, which rehearses and says kParked
+//   MakeSlot     new pipes and a new control socket ── kFork ─▶ a runner, which rehearses if it is to be hot, and
+//                says kParked
 //   (a run)      as in any slot: limits, the wall timer and the warden's word are those of the box
 //   DestroySlot  after a clean end: kClean ──▶ kCleaned, and nobody may have the other ends of that slot's pipes
 //                and socket any more, which this host's kernel tells. Else the whole box is ended and shown to be
@@ -124,7 +125,7 @@ Result<void> Slots::make_shared_slot(const pool::MakeSlot& action) {
   if (::epoll_ctl(guests_.get(), EPOLL_CTL_ADD, control.first.get(), &event) < 0)
     return fail_errno("watch a guest");
   const std::array<int, 3> fds = {out.second.get(), err.second.get(), control.second.get()};
-  TRY(say(shared.link, GuestType::kFork, fds));
+  TRY(say(shared.link, made.level == pool::Level::kHot ? GuestType::kFork : GuestType::kForkWarm, fds));
   made.out = std::move(out.first);
   made.err = std::move(err.first);
   made.control = std::move(control.first);

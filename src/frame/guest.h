@@ -24,8 +24,9 @@ enum class GuestType : std::uint16_t {
   // casemate-microvm to a runner that has said kMade, in a machine that was restored since: go on.
   kRestored = 7,
   // To the zygote of a sandbox that runs share, on a socket that no runner has:
-  kFork = 8,   // with three descriptors, a runner's standard output, standard error and control socket: make it
-  kClean = 9,  // end what is left of it, and show that nothing is
+  kFork = 8,       // with three descriptors, a runner's standard output, standard error and control socket: make it
+  kClean = 9,      // end what is left of it, and show that nothing is
+  kForkWarm = 10,  // as kFork, of a runner that does not rehearse before it waits
 
   // Runner to engine.
   kOrder = 16,      // kStream, kNumber: from this total on, the bytes of that stream come next

@@ -262,7 +262,8 @@ void Pool::make_slot(const Want& want, Nest& nest, Instant now, std::vector<Acti
   slot.of = entry.id();
   slot.cost = entry.spec.slot_cost;
   slot.wanted = want.lacks_hot() ? Level::kHot : Level::kWarm;
-  slot.asked = behind(entry, now) && entry.spec.origin == Origin::kZygote ? Level::kWarm : slot.wanted;
+  const bool forked = entry.spec.origin == Origin::kZygote || entry.spec.origin == Origin::kShared;
+  slot.asked = behind(entry, now) && forked ? Level::kWarm : slot.wanted;
   // What is not measured any more is believed less and less, until a hot one is made again.
   if (slot.stands_in()) *entry.hot_took -= *entry.hot_took / kForgetShare;
   slot.since = now;

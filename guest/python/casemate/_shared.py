@@ -35,9 +35,10 @@ def main(preload: str, disk: int, link: int = 3) -> "Callable[[], None]":
         _zygote.settle()
     except BaseException as error:
         _alone.fail(preload, error)
-    descriptor = _casemate_slot.serve_shared(link, disk)
-    _rehearsal.rehearse(_slot.ROOT)
-    gc.freeze()
-    _reseed.reseed(drawn_from=True)
+    descriptor, rehearse = _casemate_slot.serve_shared(link, disk)
+    if rehearse:
+        _rehearsal.rehearse(_slot.ROOT)
+        gc.freeze()
+    _reseed.reseed(drawn_from=rehearse)
     del sys.modules["_casemate_slot"]
     return _slot.Slot(descriptor, _slot.ROOT, lambda: _alone.park(descriptor), _slot.leaving(descriptor)).live

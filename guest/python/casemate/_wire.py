@@ -26,6 +26,7 @@ COLLECT = 6  # to casemate-microvm
 RESTORED = 7  # from it
 FORK = 8  # to the zygote of a shared sandbox
 CLEAN = 9
+FORK_WARM = 10
 ORDER = 16
 RESULT = 17
 ARTIFACT = 18
