@@ -22,7 +22,8 @@ PoolWorld::PoolWorld(Random& random) : random_(random) {
 void PoolWorld::make_config() {
   config_.memory_budget = mib(random_.one_in(2) ? random_.between(12, 40) : random_.between(40, 120));
   config_.nest_cost = {mib(random_.between(1, 8)), mib(random_.between(4, 16)), mib(random_.between(8, 40))};
-  config_.sandbox_cost = {mib(random_.between(2, 10)), mib(random_.between(4, 12)), mib(random_.between(8, 20))};
+  config_.sandbox_cost = {mib(random_.between(2, 10)), mib(random_.between(4, 12)),
+                          mib(random_.between(8, 20))};
   config_.slots_max = random_.between(4, 40);
   config_.nests_max = random_.between(1, 6);
   config_.preparing_max = random_.between(1, 4);

@@ -4,11 +4,12 @@
 //     casemate-gvisor own|shared FILE-SIZE OPEN-FILES PROGRAM ARGUMENT...
 //
 // `shared`: runs follow one another in it, each as another user, made and ended by the program's process,
-// which has what that takes of the guest's kernel's capabilities. The two limits are the guest's, which its own kernel keeps: bytes of a file, and descriptors of a process.
-// Descriptors: 0, 1 and 2 are the program's; 3 is the control socket, 4 is runsc. runsc hands on no more than
-// three: the guest finds the control socket as its 0, and the program's input, if any, as a file in its /run,
-// which is just as large. The environment is the program's. The bundle and what runsc keeps are in a file
-// system of its own at /run, which the guest does not have.
+// which has what that takes of the guest's kernel's capabilities. The two limits are the guest's, which its
+// own kernel keeps: bytes of a file, and descriptors of a process. Descriptors: 0, 1 and 2 are the program's;
+// 3 is the control socket, 4 is runsc. runsc hands on no more than three: the guest finds the control socket
+// as its 0, and the program's input, if any, as a file in its /run, which is just as large. The environment
+// is the program's. The bundle and what runsc keeps are in a file system of its own at /run, which the guest
+// does not have.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -76,7 +77,8 @@ std::string list_of(char* const* texts) {
 }
 
 // Of the guest's kernel, for what makes runs in it and ends them (guest/zygote/shared_module.cc): to become
-// another user, to give that one directories, to end its processes, to mount. Nobody has them who runs a program.
+// another user, to give that one directories, to end its processes, to mount. Nobody has them who runs a
+// program.
 constexpr const char* kSharedCapabilities =
     R"("CAP_SETUID","CAP_SETGID","CAP_SETPCAP","CAP_CHOWN","CAP_KILL","CAP_SYS_ADMIN")";
 

@@ -1,18 +1,19 @@
 // Theory of operation: the zygote of a sandbox that the runs of one tenant share, one after another.
 //
-// It runs in a guest's own kernel (gVisor's), as root of it with a few capabilities, and no program ever runs in
-// it. Its link to the engine is nobody else's: a guest has a control socket and pipes of its own, which the
-// engine sends with each kFork, and closes the link first of all. So what a guest says is never taken for what
-// the zygote says.
+// It runs in a guest's own kernel (gVisor's), as root of it with a few capabilities, and no program ever runs
+// in it. Its link to the engine is nobody else's: a guest has a control socket and pipes of its own, which
+// the engine sends with each kFork, and closes the link first of all. So what a guest says is never taken for
+// what the zygote says.
 //
 //   kFork   mounts new file systems over all places that can be written to, forks; the guest becomes another
-//           user without capabilities, in namespaces of its own of what a kernel keeps beyond processes (System V
-//           and POSIX queues, network, host name), and is the runner that waits for a program
+//           user without capabilities, in namespaces of its own of what a kernel keeps beyond processes
+//           (System V and POSIX queues, network, host name), and is the runner that waits for a program
 //   kClean  ends everybody but process 1 and itself until nobody is left, unmounts what it had mounted, which
 //           fails while anything of it is open, and says kCleaned
 //
 // A guest that ends before that has its end told on its control socket, as process 1 of a guest tells it, and
-// the zygote ends in the same way: then the sandbox ends with it. So it does whenever something cannot be shown.
+// the zygote ends in the same way: then the sandbox ends with it. So it does whenever something cannot be
+// shown.
 #include "zygote/shared.h"
 
 #include <dirent.h>
@@ -64,9 +65,10 @@ struct Place {
   const char* options;
 };
 // All that a box lets its program write to. Device nodes need no flag: a guest has no right to make one.
-constexpr std::array<Place, 3> kPlaces = {{{"/vol", MS_NOSUID, "mode=0755"},
-                                           {"/tmp", MS_NOSUID, "mode=1777"},
-                                           {"/dev/shm", MS_NOSUID | MS_NOEXEC, "mode=0755,uid=1000,gid=1000"}}};
+constexpr std::array<Place, 3> kPlaces = {
+    {{"/vol", MS_NOSUID, "mode=0755"},
+     {"/tmp", MS_NOSUID, "mode=1777"},
+     {"/dev/shm", MS_NOSUID | MS_NOEXEC, "mode=0755,uid=1000,gid=1000"}}};
 
 // Where its standard error is the engine's, this is the reason that is told.
 [[noreturn]] void die(const char* what) {
@@ -296,7 +298,8 @@ class Zygote {
     say(GuestType::kCleaned);
   }
 
-  // True when nobody is left but process 1 and this one. Who forks while he is looked for is found the next time.
+  // True when nobody is left but process 1 and this one. Who forks while he is looked for is found the next
+  // time.
   bool sweep(long until) const {
     for (;;) {
       (void)::kill(-1, SIGKILL);

@@ -137,8 +137,7 @@ std::vector<std::string> zygote_command(const char* preload) {
 }
 
 std::vector<std::string> shared_command(const char* preload, Bytes disk) {
-  return python_running("_shared.main('" + std::string(preload) + "', " + std::to_string(disk.count) +
-                        ")()");
+  return python_running("_shared.main('" + std::string(preload) + "', " + std::to_string(disk.count) + ")()");
 }
 
 std::vector<std::string> alone_command(const char* preload, bool restored) {

@@ -91,8 +91,8 @@ TEST(BoxLimits, OfAMachineAreItsQemus) {
 
 TEST(BoxCommand, OfASandboxSaysWhetherRunsShareIt) {
   RungBox sandbox{frame::Rung::kGvisor, some_limits()};
-  const Words own{"/usr/lib/casemate/casemate-gvisor", "own", "104857600", "48",
-                  "/usr/lib/casemate/casemate-init", "/bin/a", "b"};
+  const Words own{"/usr/lib/casemate/casemate-gvisor", "own",    "104857600", "48",
+                  "/usr/lib/casemate/casemate-init",   "/bin/a", "b"};
   EXPECT_EQ(box_command(sandbox, {"/bin/a", "b"}), own);
   sandbox.sandbox = Sandbox::kShared;
   Words shared = own;

@@ -113,10 +113,10 @@ Result<RungChoice> choose_strength(const Request& request, const Rungs& rungs) {
 Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
   RungChoice choice = TRY(choose_strength(request, rungs));
   if (request.sandbox == Sandbox::kShared && choice.rung != Rung::kGvisor)
-    return fail(ErrorCode::kDenied, std::string("runs can share a sandbox on the rung 'gvisor' alone, and this "
-                                                "one is on '") +
-                                        rung_name(choice.rung) +
-                                        "': say --isolation gvisor, or leave --share-sandbox out");
+    return fail(ErrorCode::kDenied,
+                std::string("runs can share a sandbox on the rung 'gvisor' alone, and this "
+                            "one is on '") +
+                    rung_name(choice.rung) + "': say --isolation gvisor, or leave --share-sandbox out");
   return choice;
 }
 

@@ -5,8 +5,8 @@ namespace casemate::engine {
 
 enum class Sandbox {
   kOwn,  // each run has its own
-  // Runs of one tenant, one after the other, each shown to be gone before the next. What is lost: the sandbox's
-  // kernel is the same, so a run that broke it has broken it for those after it.
+  // Runs of one tenant, one after the other, each shown to be gone before the next. What is lost: the
+  // sandbox's kernel is the same, so a run that broke it has broken it for those after it.
   kShared,
 };
 

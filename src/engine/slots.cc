@@ -161,7 +161,8 @@ void Slots::started(pool::SlotId slot, Instant now) { (void)pool_.slot_running(s
 
 void Slots::ended(pool::SlotId slot, const std::string& run, RunEnd end, Instant now) {
   if (const auto made = slots_.find(box_of(slot)); made != slots_.end()) made->second.run = run;
-  if (const auto shared = shared_.find(box_of(slot)); shared != shared_.end() && (end != RunEnd::kClean || shared->second.spent))
+  if (const auto shared = shared_.find(box_of(slot));
+      shared != shared_.end() && (end != RunEnd::kClean || shared->second.spent))
     spend(shared->second);
   (void)pool_.slot_ended(slot, now);
 }
@@ -195,7 +196,8 @@ std::uint64_t Slots::box_of(pool::SlotId slot) const {
 
 bool Slots::on_event(box::WardenEvent event, Instant now) {
   const std::uint64_t subject = subject_of(event);
-  return on_shared(subject, event, now) || on_slot(subject, event, now) || on_nest(subject, event, now) || on_template(subject, event, now);
+  return on_shared(subject, event, now) || on_slot(subject, event, now) || on_nest(subject, event, now) ||
+         on_template(subject, event, now);
 }
 
 // Events that come late or twice are refused by the pool, which they do not change.

@@ -86,8 +86,8 @@ class Slots {
   void started(pool::SlotId slot, Instant now);
   // Its run, if it had one, is over; the slot's end begins with the next act().
   void ended(pool::SlotId slot, const std::string& run, RunEnd end, Instant now);
-  // Our ends of a slot whose run is over: of one in a shared sandbox they are needed for its end. Without them
-  // its sandbox ends as well.
+  // Our ends of a slot whose run is over: of one in a shared sandbox they are needed for its end. Without
+  // them its sandbox ends as well.
   void give_back(Lease lease);
   // No more slots: ends what is there and waits for the proofs. What has none by then is recorded so.
   void close(Deadline deadline);
@@ -203,15 +203,15 @@ class Slots {
   box::WardenClient* warden_;
   std::uint64_t* next_box_;
   BoxRecords* records_;
-  std::map<std::string, Trees> trees_;                    // by SlotClass::image
-  std::map<std::string, MadeAs> made_as_;                 // by SlotClass::key
-  std::map<std::uint64_t, Made> slots_;                   // by the warden's number
-  std::map<pool::SlotId, std::uint64_t> boxes_;           // that number
-  std::map<std::uint64_t, pool::NestId> nests_;           // likewise
-  std::set<pool::NestId> named_nests_;                    // of slots that are forked from nothing
-  std::map<std::uint64_t, Template> in_making_;           // by the warden's number of the box that makes it
-  std::map<pool::NestId, Template> templates_;            // that are made
-  std::map<std::uint64_t, Shared> shared_;                // likewise
+  std::map<std::string, Trees> trees_;           // by SlotClass::image
+  std::map<std::string, MadeAs> made_as_;        // by SlotClass::key
+  std::map<std::uint64_t, Made> slots_;          // by the warden's number
+  std::map<pool::SlotId, std::uint64_t> boxes_;  // that number
+  std::map<std::uint64_t, pool::NestId> nests_;  // likewise
+  std::set<pool::NestId> named_nests_;           // of slots that are forked from nothing
+  std::map<std::uint64_t, Template> in_making_;  // by the warden's number of the box that makes it
+  std::map<pool::NestId, Template> templates_;   // that are made
+  std::map<std::uint64_t, Shared> shared_;       // likewise
   sys::Fd guests_;  // an epoll of the control sockets of preparing_ and of the links of shared_
   std::set<std::uint64_t> preparing_;                     // boxes whose guests have not said that they wait
   std::deque<std::pair<std::string, Verdict>> verdicts_;  // by volume, oldest first

@@ -1,18 +1,21 @@
 // Theory of operation: sandboxes that runs of one tenant share, one run at a time in each.
 //
-// To the pool such a sandbox is a nest that holds one slot at a time. To the warden it is one box, which parks
-// once and is started for each run. Its zygote (guest/zygote/shared.cc) has a link to us that no runner has:
+// To the pool such a sandbox is a nest that holds one slot at a time. To the warden it is one box, which
+// parks once and is started for each run. Its zygote (guest/zygote/shared.cc) has a link to us that no runner
+// has:
 //
-//   StartNest    a box whose zygote loads its set ──▶ kServing; the warden parks the box ──▶ the nest is ready
-//   MakeSlot     new pipes and a new control socket ── kFork ─▶ a runner, which rehearses if it is to be hot, and
+//   StartNest    a box whose zygote loads its set ──▶ kServing; the warden parks the box ──▶ the nest is
+//   ready MakeSlot     new pipes and a new control socket ── kFork ─▶ a runner, which rehearses if it is to
+//   be hot, and
 //                says kParked
 //   (a run)      as in any slot: limits, the wall timer and the warden's word are those of the box
-//   DestroySlot  after a clean end: kClean ──▶ kCleaned, and nobody may have the other ends of that slot's pipes
-//                and socket any more, which this host's kernel tells. Else the whole box is ended and shown to be
-//                gone by the warden, and the nest with it
+//   DestroySlot  after a clean end: kClean ──▶ kCleaned, and nobody may have the other ends of that slot's
+//   pipes
+//                and socket any more, which this host's kernel tells. Else the whole box is ended and shown
+//                to be gone by the warden, and the nest with it
 //
-// Whatever is not as above ends the sandbox: a word out of turn, a limit, a signal, silence. While it shows that
-// a slot is gone the wall timer of its box runs, so that it cannot take long.
+// Whatever is not as above ends the sandbox: a word out of turn, a limit, a signal, silence. While it shows
+// that a slot is gone the wall timer of its box runs, so that it cannot take long.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -90,7 +93,7 @@ Result<void> Slots::start_shared(const pool::StartNest& action, const Trees& tre
   spec.arguments =
       box_command(rung_box, shared_command(pool::preload_name(action.preload), trees.limits.disk));
   spec.environment = box_environment(trees.limits);
-  const box::BoxEnds ends{trees.image.get(),    trees.guest.get(),    input.get(),  printed.second.get(),
+  const box::BoxEnds ends{trees.image.get(),    trees.guest.get(), input.get(),  printed.second.get(),
                           printed.second.get(), link.second.get(), trees.runtime};
   made.err = std::move(printed.first);
   made.link = std::move(link.first);
@@ -250,7 +253,8 @@ void Slots::spend(Shared& shared) {
   (void)pool_.nest_spent(shared.nest);  // of one that is draining, or never was ready: nothing
 }
 
-// Nothing more is heard of it. What is in it is not handed out any more; a run that has it hears from the warden.
+// Nothing more is heard of it. What is in it is not handed out any more; a run that has it hears from the
+// warden.
 void Slots::lose_shared(std::uint64_t box, Shared& shared, const std::string& why, Instant now) {
   (void)::epoll_ctl(guests_.get(), EPOLL_CTL_DEL, shared.link.get(), nullptr);
   if (shared.failure.empty()) shared.failure = why;

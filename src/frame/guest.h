@@ -24,7 +24,8 @@ enum class GuestType : std::uint16_t {
   // casemate-microvm to a runner that has said kMade, in a machine that was restored since: go on.
   kRestored = 7,
   // To the zygote of a sandbox that runs share, on a socket that no runner has:
-  kFork = 8,       // with three descriptors, a runner's standard output, standard error and control socket: make it
+  kFork =
+      8,  // with three descriptors, a runner's standard output, standard error and control socket: make it
   kClean = 9,      // end what is left of it, and show that nothing is
   kForkWarm = 10,  // as kFork, of a runner that does not rehearse before it waits
 
@@ -47,7 +48,8 @@ enum class GuestType : std::uint16_t {
 
   // That zygote to engine. What it cannot show it does not say: it ends, and the sandbox with it.
   kServing = 24,  // it has loaded what it was asked to
-  kCleaned = 25,  // of processes process 1 and itself are left, and nothing is mounted that a runner could write to
+  kCleaned =
+      25,  // of processes process 1 and itself are left, and nothing is mounted that a runner could write to
 };
 
 inline constexpr int kParkRounds = 16;

@@ -105,7 +105,8 @@ struct MakeBox {
 };
 
 // Its guest has said that it waits for its program. Of a box that does not park or has ended nothing comes of
-// it. Of one that was parked: its run is over, what it uses from now on is the next one's, and nothing is said.
+// it. Of one that was parked: its run is over, what it uses from now on is the next one's, and nothing is
+// said.
 struct ParkBox {
   WardenHeader header{kWardenMagic, WardenType::kParkBox, 0};
 };

@@ -8,7 +8,8 @@
 //
 // A nest (a zygote and its first process) serves one image with one preload set; a slot is forked from
 // it. A nest that is a sandbox (Origin::kShared) holds one slot at a time, and has no other one before that
-// one was shown to be gone. A slot is used once. What is true at any time, whatever events come, in any order, twice or late:
+// one was shown to be gone. A slot is used once. What is true at any time, whatever events come, in any
+// order, twice or late:
 //   no slot is handed out twice, or before its birth record was accepted, or once its nest is gone;
 //   slots and nests together cost no more than the memory budget;
 //   no more slots than the teardown debt allows are between checkout and proof;

@@ -192,7 +192,8 @@ bool Pool::has_slots(NestId nest) const {
 
 // ---- Missing
 
-// True when others yield from now on: classes that nobody asks for, or a sandbox that waits for its next slot.
+// True when others yield from now on: classes that nobody asks for, or a sandbox that waits for its next
+// slot.
 bool Pool::fill(Instant now, std::vector<Action>& actions) {
   if (stopped_) return false;
   std::vector<Want> list = wants(now);

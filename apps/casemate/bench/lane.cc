@@ -70,8 +70,7 @@ Result<Answer> window_of_peer(const Launch& launch, milliseconds window) {
   return answer;
 }
 
-Result<void> serve(const sys::Fd& link, const Place& place, Boxes boxes,
-                   const std::vector<Launch>& peers) {
+Result<void> serve(const sys::Fd& link, const Place& place, Boxes boxes, const std::vector<Launch>& peers) {
   const engine::Request request = request_of(kPrint, boxes);
   HotSlots slots = TRY(HotSlots::start(place, kHot));
   TRY(slots.ready(request, kHot, Deadline::in(kPrepareTime)));

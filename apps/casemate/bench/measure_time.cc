@@ -41,8 +41,7 @@ Result<void> add_rows(const Place& place, const Turns& turns, const Arm& ours, c
   return {};
 }
 
-Result<void> measure_hot(const Place& place, const Turns& turns, const Program& program,
-                         Boxes boxes) {
+Result<void> measure_hot(const Place& place, const Turns& turns, const Program& program, Boxes boxes) {
   HotSlots slots = TRY(HotSlots::start(place, kHot));
   const engine::Request request = request_of(program, boxes);
   const Arm ours{"casemate", isolation_of(boxes), [&]() -> Result<Sample> {
@@ -59,8 +58,9 @@ Result<void> measure_hot(const Place& place, const Turns& turns, const Program& 
 Arm cold_arm(const Place& place, Boxes boxes) {
   Launch launch;
   launch.program = place.self;
-  launch.arguments = {"casemate", "run", "--isolation", engine::isolation_name(boxes.rung), "--trust", "trusted",
-                      "--quiet",  "-c",  kPrint.text};
+  launch.arguments = {"casemate", "run",     "--isolation", engine::isolation_name(boxes.rung),
+                      "--trust",  "trusted", "--quiet",     "-c",
+                      kPrint.text};
   if (!place.store.empty()) launch.arguments.insert(launch.arguments.end(), {"--store", place.store});
   // Where its runtime directory and images are.
   for (char** entry = environ; *entry != nullptr; ++entry) launch.environment.emplace_back(*entry);

@@ -30,13 +30,15 @@ inline constexpr const char* kGvisor =
     "gvisor: a kernel of its own in user space (runsc, ptrace), in a jail without Landlock";
 
 inline constexpr const char* kGvisorShared =
-    "gvisor: a kernel in user space (runsc, ptrace), in a jail without Landlock, which all runs of a tenant share, one "
+    "gvisor: a kernel in user space (runsc, ptrace), in a jail without Landlock, which all runs of a tenant "
+    "share, one "
     "after the other";
 
 inline constexpr const char* kMicrovm =
     "microvm: a kernel of its own on an emulated machine (QEMU, TCG), in a jail";
 
-// What our runs are in: the boxes of a rung, on gvisor each in a sandbox of its own or one after another in one.
+// What our runs are in: the boxes of a rung, on gvisor each in a sandbox of its own or one after another in
+// one.
 struct Boxes {
   constexpr Boxes(engine::Isolation on, engine::Sandbox whose = engine::Sandbox::kOwn)
       : rung(on), sandbox(whose) {}
