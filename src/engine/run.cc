@@ -300,6 +300,12 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   return outcome;
 }
 
+Result<sys::Fd> Engine::open_product(const Run& live, const std::string& path) {
+  if (live.slot && live.run.lease().sandbox == Sandbox::kShared)
+    return fail(ErrorCode::kUnavailable, "a sandbox that runs share keeps no products");
+  return warden_->open_file(live.box, path, Deadline::in(kAnswerTime));
+}
+
 // From the start of a run to its outcome.
 Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   const Request& request = live.request;
@@ -348,13 +354,8 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
 
   const Instant ended_at = now();
   collect(
-      request, run, live.products,
-      [&](const std::string& path) -> Result<sys::Fd> {
-        if (live.slot && run.lease().sandbox == Sandbox::kShared)
-          return fail(ErrorCode::kUnavailable, "a sandbox that runs share keeps no products");
-        return warden_->open_file(live.box, path, Deadline::in(kAnswerTime));
-      },
-      result, observed);
+      request, run, live.products, [&](const std::string& path) { return open_product(live, path); }, result,
+      observed);
   const Instant collected_at = now();
   if (!live.slot) {
     std::optional<frame::BoxGone> gone;

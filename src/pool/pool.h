@@ -171,8 +171,7 @@ class Pool {
   enum class Served;
   struct Room {
     Bytes needed, held;  // held: what stays as long as it is asked for, or for good
-    std::size_t nests = 0;
-    std::size_t quarantined = 0;
+    std::size_t nests = 0, quarantined = 0;
   };
 
   explicit Pool(const PoolConfig& config) : config_(config) {}

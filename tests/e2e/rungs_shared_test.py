@@ -71,9 +71,9 @@ LEAVES = {
     ),
     "a whole tree that is open": (
         "import os\nprint(os.listdir('/tmp'), os.listdir('/dev/shm'), os.listdir('/vol/home'))\n"
-        "os.makedirs('/tmp/a/b/c'); os.chdir('/tmp/a/b/c'); kept = open('/dev/shm/x', 'w'); os.mkfifo('/vol/home/pipe')\n"
-        "os.symlink('/tmp/a', '/vol/home/link'); import mmap; m = mmap.mmap(os.open('/tmp/m', os.O_RDWR | os.O_CREAT), 0) "
-        "if os.path.exists('/tmp/m') else None"
+        "os.makedirs('/tmp/a/b/c'); os.chdir('/tmp/a/b/c'); kept = open('/dev/shm/x', 'w'); os.mkfifo('/vol/home/p')\n"
+        "os.symlink('/tmp/a', '/vol/home/q')\n"
+        "import mmap; m = os.open('/tmp/m', os.O_RDWR | os.O_CREAT); os.ftruncate(m, 4096); mapped = mmap.mmap(m, 4096); os.close(m)"
     ),
     "processes": (
         "import os, signal, time\nprint([p for p in os.listdir('/proc') if p.isdigit() and int(p) > 2 and int(p) != os.getpid()])\n"
