@@ -8,7 +8,9 @@
 //   kFork   mounts new file systems over all places that can be written to, forks; the guest becomes another
 //           user without capabilities, in namespaces of its own of what a kernel keeps beyond processes
 //           (System V and POSIX queues, network, host name), and is the runner that waits for a program
-//   kClean  ends everybody but process 1 and itself until nobody is left, unmounts what it had mounted, which
+//   kClean  ends everybody but process 1 and itself until nobody is left, restores what anybody may set of
+//   these two,
+//           unmounts what it had mounted, which
 //           fails while anything of it is open, and says kCleaned
 //
 // A guest that ends before that has its end told on its control socket, as process 1 of a guest tells it, and
@@ -46,6 +48,7 @@
 #include "frame/guest.h"
 #include "init/end_frame.h"
 #include "jail/child.h"
+#include "zygote/schedule.h"
 
 namespace casemate::guest {
 namespace {
@@ -195,6 +198,7 @@ class Zygote {
     must(child_ends_ >= 0, "signalfd");
     mounted_ = mounted();
     devices_ = devices_of_places();
+    must(schedules_.read(), "look at processors and priority");
     say(GuestType::kServing);
   }
 
@@ -289,6 +293,7 @@ class Zygote {
   void clean() {
     const long until = now_ms() + kCleanMs;
     must(sweep(until), "end what a run left");
+    must(schedules_.restore(), "restore processors and priority");
     guest_ = 0;
     if (control_ >= 0) (void)::close(control_);
     control_ = -1;
@@ -347,6 +352,7 @@ class Zygote {
   int child_ends_ = -1;
   std::vector<std::string> mounted_;  // without a guest
   std::array<dev_t, kPlaces.size()> devices_{};
+  Schedules schedules_;
   pid_t guest_ = 0;
   int control_ = -1;  // the guest's, for its end
 };
