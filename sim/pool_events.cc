@@ -21,6 +21,11 @@ bool PoolWorld::request(std::size_t of) {
   EXPECT_FALSE(slot.unusable) << "its birth was not proved";
   EXPECT_EQ(slot.state, State::kReady);
   EXPECT_FALSE(nests_.at(slot.nest).gone) << "its nest is gone";
+  for (const auto& [id, other] : slots_) {
+    EXPECT_TRUE(!nests_.at(slot.nest).single || other.nest != slot.nest || id == checkout.slot ||
+                other.state == State::kGone)
+        << "its sandbox is not shown to be clean";
+  }
   EXPECT_EQ(classes_[slot.of].key, asked.key);
   EXPECT_TRUE(classes_[slot.of].preload == asked.preload ||
               (config_.larger_set == LargerSet::kServe && classes_[slot.of].preload > asked.preload));
@@ -113,15 +118,37 @@ void PoolWorld::slot_ended(SlotId id) {
 }
 
 void PoolWorld::slot_destroyed(SlotId id) {
-  SlotSeen& slot = slots_.at(id);
+  const SlotSeen& slot = slots_.at(id);
   constexpr RowState kOn = RowState::kOn;
   DeathProof proof{kOn, kOn, kOn, kOn};
   if (fault(10)) proof.groups_empty = RowState::kUnavailable;
   if (fault(40)) proof.init_reaped = RowState::kOff;
   const bool waived = !classes_[slot.of].waived.empty();
   const bool good = proof.init_reaped == kOn && (proof.groups_empty == kOn || waived);
-  const Result<SlotState> ended = pool_->slot_destroyed(id, proof, now_);
+  take_end(id, pool_->slot_destroyed(id, proof, now_), good, 4);
+}
+
+void PoolWorld::slot_cleaned(SlotId id) {
+  CleanProof proof{RowState::kOn, RowState::kOn, RowState::kOn};
+  if (fault(20)) proof.processes_gone = RowState::kOff;
+  if (fault(20)) proof.channels_closed = RowState::kUnavailable;
+  const bool good = proof.processes_gone == RowState::kOn && proof.channels_closed == RowState::kOn;
+  const Result<SlotState> ended = pool_->slot_cleaned(id, proof, now_);
+  NestSeen& nest = nests_.at(slots_.at(id).nest);
+  EXPECT_TRUE(!ended || (nest.single && !nest.gone));
+  if (ended && !good) nest.draining = true;  // by the pool itself
+  take_end(id, ended, good, 3);
+}
+
+void PoolWorld::nest_spent(NestId id) {
+  if (!pool_->nest_spent(id)) return;
+  EXPECT_TRUE(nests_.at(id).ready && !nests_.at(id).gone);
+  nests_.at(id).draining = true;
+}
+
+void PoolWorld::take_end(SlotId id, const Result<SlotState>& ended, bool good, std::size_t rows) {
   if (!ended) return;
+  SlotSeen& slot = slots_.at(id);
   EXPECT_EQ(slot.state, State::kAsked);
   EXPECT_EQ(*ended, good ? SlotState::kDestroyed : SlotState::kQuarantined);
   slot.state = good ? State::kGone : State::kQuarantined;
@@ -129,7 +156,7 @@ void PoolWorld::slot_destroyed(SlotId id) {
   const SlotRecord* record = pool_->record(id);
   ASSERT_NE(record, nullptr);
   EXPECT_EQ(record->death.ended_as, *ended);
-  EXPECT_EQ(record->death.rows.size(), 4u);
+  EXPECT_EQ(record->death.rows.size(), rows);
   EXPECT_FALSE(record->death.why.empty());
 }
 
@@ -146,7 +173,7 @@ void PoolWorld::nonsense() {
   if (slots_.empty() || nests_.empty()) return;
   const SlotId slot{random_.between(1, slots_.rbegin()->first.value)};
   const NestId nest{random_.between(1, nests_.rbegin()->first.value)};
-  switch (random_.below(10)) {
+  switch (random_.below(12)) {
     case 0: nest_ready(nest); break;
     case 1: nest_failed(nest); break;
     case 2: zygote_died(nest); break;
@@ -156,6 +183,8 @@ void PoolWorld::nonsense() {
     case 6: slot_ended(slot); break;
     case 7: slot_destroyed(slot); break;
     case 8: slot_quarantined(slot); break;
+    case 9: slot_cleaned(slot); break;
+    case 10: nest_spent(nest); break;
     default: {
       const SlotId unknown{slots_.rbegin()->first.value + 1};
       EXPECT_FALSE(pool_->slot_ended(unknown, now_));

@@ -22,6 +22,8 @@ PoolWorld::PoolWorld(Random& random) : random_(random) {
 void PoolWorld::make_config() {
   config_.memory_budget = mib(random_.one_in(2) ? random_.between(12, 40) : random_.between(40, 120));
   config_.nest_cost = {mib(random_.between(1, 8)), mib(random_.between(4, 16)), mib(random_.between(8, 40))};
+  config_.sandbox_cost = {mib(random_.between(2, 10)), mib(random_.between(4, 12)),
+                          mib(random_.between(8, 20))};
   config_.slots_max = random_.between(4, 40);
   config_.nests_max = random_.between(1, 6);
   config_.preparing_max = random_.between(1, 4);
@@ -49,6 +51,10 @@ void PoolWorld::make_classes() {
     added.hot_min = random_.below(added.hot_max + 1);
     added.warm = random_.one_in(3) ? random_.below(3) : 0;
     if (random_.one_in(3)) added.waived = {"landlock", "groups_empty"};
+    if (random_.one_in(3)) {  // of an image of its own, since a sandbox has the limits of its class
+      added.origin = Origin::kShared;
+      added.image = added.key = "shared " + std::to_string(i);
+    }
     if (pool_->add_class(added)) classes_.push_back(added);
   }
 }
@@ -107,7 +113,11 @@ void PoolWorld::check_times() {
 void PoolWorld::act(const StartNest& action) {
   EXPECT_TRUE(nests_.empty() || action.nest > nests_.rbegin()->first) << "an id again";
   EXPECT_FALSE(pool_->stopped().has_value());
-  nests_[action.nest].cost = config_.nest_cost[preload_index(action.preload)];
+  const auto of = std::find_if(classes_.begin(), classes_.end(), [&](const SlotClass& each) {
+    return each.image == action.image && each.preload == action.preload;
+  });
+  nests_[action.nest].cost = nest_cost_of(*of);
+  nests_[action.nest].single = of->origin == Origin::kShared;
   const NestId id = action.nest;
   if (fault(8)) {
     later(milliseconds{1}, milliseconds{3'000}, [this, id] { nest_failed(id); });
@@ -124,6 +134,10 @@ void PoolWorld::act(const MakeSlot& action) {
   const NestSeen& nest = nests_.at(action.nest);
   EXPECT_TRUE(nest.ready && !nest.draining && !nest.end_asked && !nest.gone) << "of a nest that cannot";
   EXPECT_FALSE(pool_->stopped().has_value());
+  for (const auto& [id, other] : slots_) {
+    EXPECT_TRUE(!nest.single || other.nest != action.nest || other.state == State::kGone)
+        << "beside another in a sandbox, or after one that was not shown to be gone";
+  }
   SlotSeen& slot = slots_[action.slot];
   slot.nest = action.nest;
   const auto is = [&](const SlotClass& each) {
@@ -155,8 +169,17 @@ void PoolWorld::act(const DestroySlot& action) {
   slot.state = State::kAsked;
   slot.asked_at = now_;
   const SlotId id = action.slot;
-  if (!fault(20))
-    later(milliseconds{1}, milliseconds{faults_ ? 3'500 : 50}, [this, id] { slot_destroyed(id); });
+  if (fault(20)) return;
+  // What did not end cleanly takes its sandbox with it.
+  const NestId nest = slot.nest;
+  const bool spent = nests_.at(nest).single && (nests_.at(nest).draining || random_.one_in(6));
+  const bool cleaned = nests_.at(nest).single && !spent && !nests_.at(nest).gone;
+  later(milliseconds{1}, milliseconds{faults_ ? 3'500 : 50}, [this, id, nest, cleaned, spent] {
+    if (cleaned && !nests_.at(nest).gone) return slot_cleaned(id);
+    if (spent) nest_spent(nest);
+    slot_destroyed(id);
+    if (spent) nest_gone(nest);
+  });
 }
 
 void PoolWorld::act(const EndNest& action) {
@@ -258,6 +281,11 @@ bool PoolWorld::calm() {
   return promised == classes_.size();
 }
 
+Bytes PoolWorld::nest_cost_of(const SlotClass& of) const {
+  const std::size_t set = preload_index(of.preload);
+  return of.origin == Origin::kShared ? config_.sandbox_cost[set] : config_.nest_cost[set];
+}
+
 // How many classes have to get slots when all are asked for all the time: all where there is room
 // for all side by side, else one where there is room for any alone.
 std::size_t PoolWorld::promised_classes() const {
@@ -272,7 +300,7 @@ std::size_t PoolWorld::promised_classes() const {
   std::uint64_t all = quarantine;
   bool any = true;
   for (const SlotClass& each : classes_) {
-    const std::uint64_t nest = config_.nest_cost[preload_index(each.preload)].count;
+    const std::uint64_t nest = nest_cost_of(each).count;
     all += each.slot_cost.count + (lines.emplace(LineId{each.image, each.preload}, nest).second ? nest : 0);
     any = any && quarantine + nest + each.slot_cost.count <= config_.memory_budget.count;
   }

@@ -43,6 +43,7 @@ class PoolWorld {
   };
   struct NestSeen {
     bool ready = false, draining = false, end_asked = false, gone = false;
+    bool single = false;  // a sandbox
     Bytes cost;
   };
   using Event = std::function<void()>;
@@ -76,7 +77,11 @@ class PoolWorld {
   void slot_running(pool::SlotId id);
   void slot_ended(pool::SlotId id);
   void slot_destroyed(pool::SlotId id);
+  void slot_cleaned(pool::SlotId id);
+  void nest_spent(pool::NestId id);
   void slot_quarantined(pool::SlotId id);
+  void take_end(pool::SlotId id, const Result<pool::SlotState>& ended, bool good, std::size_t rows);
+  Bytes nest_cost_of(const pool::SlotClass& of) const;
   void nonsense();
   bool fault(std::size_t one_in) { return faults_ && random_.one_in(one_in * rarity_); }
 

@@ -48,6 +48,8 @@ Command command_of(RunOptions& options) {
           {"--trust", "TRUST", "trusted, untrusted (the default) or hostile", &options.trust},
           {"--allow-below-floor", nullptr, "accept a weaker rung than the trust asks for",
            &options.below_floor},
+          {"--share-sandbox", nullptr, "let runs of this tenant follow one another in one gvisor sandbox",
+           &options.share_sandbox},
           {"--weaken", "NAME",
            "accept a named weakening: single-id, no-cgroup, unboxed-connector; may be given again",
            &options.weaken},
@@ -196,6 +198,7 @@ Result<engine::Request> make_request(const RunOptions& options) {
   request.trust = TRY(parse_trust(options.trust));
   request.isolation = TRY(parse_isolation(options.isolation));
   request.weakenings.below_floor = options.below_floor;
+  if (options.share_sandbox) request.sandbox = engine::Sandbox::kShared;
   for (const std::string& name : options.weaken) {
     if (name == "single-id") {
       request.weakenings.single_id = true;

@@ -23,6 +23,7 @@ struct RunOptions {
   std::string trust = "untrusted";
   std::vector<std::string> weaken;
   bool below_floor = false;
+  bool share_sandbox = false;
   std::optional<std::string> memory, cpu_time, wall, disk, file_size, output, cpus, pids, open_files;
   std::vector<std::string> files, artifacts, environment;
   std::string tools, policy;

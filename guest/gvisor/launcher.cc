@@ -1,13 +1,15 @@
 // casemate-gvisor: the first program of a box of the gvisor rung. It becomes root of a user namespace of its
 // own, describes the guest's program to runsc as an OCI bundle, and executes it.
 //
-//     casemate-gvisor FILE-SIZE OPEN-FILES PROGRAM ARGUMENT...
+//     casemate-gvisor own|shared FILE-SIZE OPEN-FILES PROGRAM ARGUMENT...
 //
-// The two limits are the guest's, which its own kernel keeps: bytes of a file, and descriptors of a process.
-// Descriptors: 0, 1 and 2 are the program's; 3 is the control socket, 4 is runsc. runsc hands on no more than
-// three: the guest finds the control socket as its 0, and the program's input, if any, as a file in its /run,
-// which is just as large. The environment is the program's. The bundle and what runsc keeps are in a file
-// system of its own at /run, which the guest does not have.
+// `shared`: runs follow one another in it, each as another user, made and ended by the program's process,
+// which has what that takes of the guest's kernel's capabilities. The two limits are the guest's, which its
+// own kernel keeps: bytes of a file, and descriptors of a process. Descriptors: 0, 1 and 2 are the program's;
+// 3 is the control socket, 4 is runsc. runsc hands on no more than three: the guest finds the control socket
+// as its 0, and the program's input, if any, as a file in its /run, which is just as large. The environment
+// is the program's. The bundle and what runsc keeps are in a file system of its own at /run, which the guest
+// does not have.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -74,16 +76,25 @@ std::string list_of(char* const* texts) {
   return "[" + out + "]";
 }
 
+// Of the guest's kernel, for what makes runs in it and ends them (guest/zygote/shared_module.cc): to become
+// another user, to give that one directories, to end its processes, to mount. Nobody has them who runs a
+// program.
+constexpr const char* kSharedCapabilities =
+    R"("CAP_SETUID","CAP_SETGID","CAP_SETPCAP","CAP_CHOWN","CAP_KILL","CAP_SYS_ADMIN")";
+
 // What the guest sees: the box's tree, which it can write to where the box can; /proc, /dev and /sys of its
-// own kernel; no capabilities. The layer's limits hold for it, since it is the box's own tmpfs.
-std::string config(const std::string& file_size, const std::string& open_files, bool input,
-                   char* const* arguments, char* const* environment) {
+// own kernel. The layer's limits hold for it, since it is the box's own tmpfs.
+std::string config(const std::string& capabilities, const std::string& file_size,
+                   const std::string& open_files, bool input, char* const* arguments,
+                   char* const* environment) {
   const auto limit = [](const char* name, const std::string& value) {
     return std::string(R"({"type":")") + name + R"(","soft":)" + value + R"(,"hard":)" + value + "}";
   };
   std::string out = R"({"ociVersion":"1.0.2","process":{"terminal":false,"user":{"uid":0,"gid":0},)"
-                    R"("cwd":"/vol/work","noNewPrivileges":true,"capabilities":{"bounding":[],)"
-                    R"("effective":[],"inheritable":[],"permitted":[],"ambient":[]},"args":)";
+                    R"("cwd":"/vol/work","noNewPrivileges":true,"capabilities":{)";
+  for (const char* set : {"bounding", "effective", "permitted"})
+    out += std::string("\"") + set + "\":[" + capabilities + "],";
+  out += R"("inheritable":[],"ambient":[]},"args":)";
   out += list_of(arguments) + ",\"env\":" + list_of(environment) + ",\"rlimits\":[" +
          limit("RLIMIT_FSIZE", file_size) + "," + limit("RLIMIT_NOFILE", open_files) + "," +
          limit("RLIMIT_CORE", "0") + "]";
@@ -143,7 +154,8 @@ void become_root() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4) return kExitFailed;
+  if (argc < 5) return kExitFailed;
+  const bool shared = std::string_view(argv[1]) == "shared";
   become_root();
   if (::mount("runtime", "/run", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700,size=16m") < 0)
     die("mount /run");
@@ -151,7 +163,7 @@ int main(int argc, char** argv) {
   const std::uint64_t input = size_of_input();
   make_guest_run(input);
   write_file((std::string(kBundle) + "/config.json").c_str(),
-             config(argv[1], argv[2], input > 0, argv + 3, environ));
+             config(shared ? kSharedCapabilities : "", argv[2], argv[3], input > 0, argv + 4, environ));
   if (::dup2(3, 0) < 0) die("dup2");
   (void)::close(3);
   if (::fcntl(4, F_SETFD, FD_CLOEXEC) < 0) die("fcntl");

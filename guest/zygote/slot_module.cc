@@ -30,6 +30,7 @@
 #include "jail/nest_steps.h"
 #include "jail/plan.h"
 #include "jail/step.h"
+#include "zygote/shared.h"
 
 namespace {
 
@@ -137,6 +138,15 @@ PyObject* serve(PyObject*, PyObject* argument) {
   }
 }
 
+PyObject* serve_shared(PyObject*, PyObject* arguments) {
+  int link = -1;
+  unsigned long long disk = 0;
+  if (PyArg_ParseTuple(arguments, "iK", &link, &disk) == 0) return nullptr;
+  const bool rehearse =
+      guest::serve_shared(link, disk, {PyOS_BeforeFork, PyOS_AfterFork_Parent, PyOS_AfterFork_Child});
+  return Py_BuildValue("(iO)", 3, rehearse ? Py_True : Py_False);
+}
+
 // stops: what an import printed from being written by a slot, whose output is a run's
 PyObject* empty_buffers(PyObject*, PyObject*) {
   (void)std::fflush(nullptr);
@@ -191,6 +201,8 @@ PyMethodDef methods[] = {
     {"serve", serve, METH_O,
      "Forks a guest for each request; returns in each, with its control descriptor and whether it is to "
      "rehearse."},
+    {"serve_shared", serve_shared, METH_VARARGS,
+     "The same in a sandbox that runs share, of bytes of disk: a guest at a time. Returns in each."},
     {"empty_buffers", empty_buffers, METH_NOARGS, "Writes what the C library's streams hold."},
     {"ready", ready, METH_O, "Tells the warden that the zygote has loaded what it was asked to."},
     {"failed", failed, METH_VARARGS, "Tells the warden why it could not."},

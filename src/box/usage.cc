@@ -57,8 +57,8 @@ std::uint64_t UsageFiles::number(UsageFile which) const {
 }
 
 void UsageFiles::read(frame::BoxEnded& ended) const {
-  const std::uint64_t cpu_us = number(UsageFile::kCpu) / cpu_per_us_;
-  ended.cpu_us = cpu_us - std::min(cpu_us, cpu_base_us_);
+  const std::uint64_t used_us = cpu_us();
+  ended.cpu_us = used_us - std::min(used_us, cpu_base_us_);
   ended.memory_peak_bytes = number(UsageFile::kMemoryPeak);
   ended.oom_kills = number(UsageFile::kOomKills);
   ended.pids_refused = number(UsageFile::kPidsRefused);

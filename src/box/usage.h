@@ -18,7 +18,9 @@ class UsageFiles {
   static Result<UsageFiles> from(const frame::BoxParked& parked, std::vector<sys::Fd> fds);
   UsageFiles() = default;
 
-  // Fills what was used since the box was parked; what this host does not tell stays 0.
+  // What was used until now is not in what read() tells.
+  void begin() { cpu_base_us_ = cpu_us(); }
+  // Fills what was used since the box was parked, or begin(); what this host does not tell stays 0.
   void read(frame::BoxEnded& ended) const;
 
  private:
@@ -27,6 +29,7 @@ class UsageFiles {
     std::array<char, frame::kUsageKeySize> key{};  // ended by NUL
   };
   std::uint64_t number(frame::UsageFile which) const;
+  std::uint64_t cpu_us() const { return number(frame::UsageFile::kCpu) / cpu_per_us_; }
 
   sys::Fd layer_;
   std::array<File, static_cast<std::size_t>(frame::UsageFile::kCount)> files_;

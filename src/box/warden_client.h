@@ -71,7 +71,8 @@ class WardenClient {
   // follows. The directories are the caller's.
   Result<void> make_nest(std::uint64_t nest, const NestSpec& spec, int image, int guest);
   Result<void> end_nest(std::uint64_t nest);
-  // The guest of a box that parks has said that it waits. Parked follows, if it still does.
+  // The guest of a box that parks has said that it waits. Parked follows, if it still does. Said of a parked
+  // box: another run follows in it, and what it used until now is not that one's; no event follows.
   Result<void> park_box(std::uint64_t box);
   // A parked box was sent its program, `running` ago. kBoxEnded follows, at the latest when its time is over.
   Result<void> start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time, microseconds running);

@@ -89,8 +89,9 @@ std::vector<std::string> box_command(const RungBox& box, std::vector<std::string
   switch (box.rung) {
     case frame::Rung::kJail: return program;
     case frame::Rung::kGvisor:
-      command = {"/usr/lib/casemate/casemate-gvisor", std::to_string(box.limits.file_size.count),
-                 std::to_string(box.limits.open_files), "/usr/lib/casemate/casemate-init"};
+      command = {"/usr/lib/casemate/casemate-gvisor", box.sandbox == Sandbox::kShared ? "shared" : "own",
+                 std::to_string(box.limits.file_size.count), std::to_string(box.limits.open_files),
+                 "/usr/lib/casemate/casemate-init"};
       break;
     case frame::Rung::kMicrovm: command = microvm_command(box); break;
   }
@@ -133,6 +134,10 @@ std::vector<std::string> python_running(const std::string& module_and_call) {
 
 std::vector<std::string> zygote_command(const char* preload) {
   return python_running("_zygote.main('" + std::string(preload) + "', 3)()");
+}
+
+std::vector<std::string> shared_command(const char* preload, Bytes disk) {
+  return python_running("_shared.main('" + std::string(preload) + "', " + std::to_string(disk.count) + ")()");
 }
 
 std::vector<std::string> alone_command(const char* preload, bool restored) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "box/spec.h"
+#include "engine/sandbox.h"
 
 namespace casemate::engine {
 
@@ -17,6 +18,10 @@ std::vector<std::string> zygote_command(const char* preload);
 // A slot of that set that no zygote forks: a runner that prepares itself, in one machine or, `restored`, in
 // another than it goes on in.
 std::vector<std::string> alone_command(const char* preload, bool restored);
+
+// The zygote of that set in a sandbox that runs share, each of which may write so much to each of its file
+// systems.
+std::vector<std::string> shared_command(const char* preload, Bytes disk);
 
 // Whether a box of this image has the interpreter that these commands name. What kNoPython says otherwise.
 bool has_python(const std::string& rootfs);
@@ -34,6 +39,7 @@ struct RungBox {
   // On the microvm rung: how its machine comes to be.
   enum class Machine { kRun, kTemplate, kRestore };
   Machine machine = Machine::kRun;
+  Sandbox sandbox = Sandbox::kOwn;  // on the gvisor rung
 };
 // Of a machine, for its guest's kernel too; a whole number of MiB.
 Bytes machine_memory(const RungBox& box);

@@ -89,6 +89,18 @@ TEST(BoxLimits, OfAMachineAreItsQemus) {
   EXPECT_EQ(box_limits(box).open_files, 1000U);
 }
 
+TEST(BoxCommand, OfASandboxSaysWhetherRunsShareIt) {
+  RungBox sandbox{frame::Rung::kGvisor, some_limits()};
+  const Words own{"/usr/lib/casemate/casemate-gvisor", "own",    "104857600", "48",
+                  "/usr/lib/casemate/casemate-init",   "/bin/a", "b"};
+  EXPECT_EQ(box_command(sandbox, {"/bin/a", "b"}), own);
+  sandbox.sandbox = Sandbox::kShared;
+  Words shared = own;
+  shared[1] = "shared";
+  EXPECT_EQ(box_command(sandbox, {"/bin/a", "b"}), shared);
+  EXPECT_TRUE(shared_command("numpy", Bytes{4096}).back().ends_with("_shared.main('numpy', 4096)()"));
+}
+
 TEST(AloneCommand, SaysWhetherItGoesOnInAnotherMachine) {
   EXPECT_TRUE(alone_command("numpy", /*restored=*/false).back().ends_with("_alone.main('numpy')()"));
   EXPECT_TRUE(

@@ -51,6 +51,8 @@ class LiveRun {
   const std::optional<frame::BoxStarted>& started() const { return started_; }
   // The slot that it runs in, without the ends that are in use.
   const Lease& lease() const { return lease_; }
+  // Its program said that it was done, and nothing else was of its end.
+  RunEnd end() const { return answered_ && !asked_end_ && !deaf_ ? RunEnd::kClean : RunEnd::kOther; }
   // Our ends of a slot that is over: to close them takes longer than all else that comes after a short run.
   Lease take_lease();
   Instant started_at() const { return started_at_; }

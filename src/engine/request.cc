@@ -143,6 +143,10 @@ Result<void> check_request(const Request& request) {
   if (request.artifacts.size() > kArtifactsMax)
     return fail(ErrorCode::kInvalid, "there are too many artifacts");
   for (const std::string& path : request.artifacts) TRY(check_path_below_work(path, "the artifact"));
+  if (request.sandbox == Sandbox::kShared && !request.artifacts.empty()) {
+    return fail(ErrorCode::kInvalid, "a sandbox that runs share keeps no products: ask for the artifact '" +
+                                         request.artifacts.front() + "' without --share-sandbox");
+  }
   return box::check_limits(request.limits, box::this_machine());
 }
 

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "box/spec.h"
 #include "bridge/bridge.h"
+#include "engine/sandbox.h"
 #include "outcome/outcome.h"
 #include "sys/fd.h"
 
@@ -43,8 +44,10 @@ struct Request {
   // What the program, or who wrote it, was exposed to before. `untrusted` makes the request hostile.
   policy::Labels labels;
 
+  std::string tenant = "local";
   Trust trust = Trust::kUntrusted;
   Isolation isolation = Isolation::kAuto;
+  Sandbox sandbox = Sandbox::kOwn;
   box::Limits limits;
   outcome::LimitValues requested;  // those that the caller named, for the outcome
   box::Weakenings weakenings;

@@ -50,6 +50,14 @@ TEST_F(CheckRequest, TakesAPlainOne) {
   EXPECT_EQ(refusal(request), "");
 }
 
+TEST_F(CheckRequest, NamesNoProductOfASharedSandbox) {
+  Request request;
+  request.sandbox = Sandbox::kShared;
+  EXPECT_EQ(refusal(request), "");
+  request.artifacts.push_back("out.csv");
+  EXPECT_NE(refusal(request).find("'out.csv' without --share-sandbox"), std::string::npos);
+}
+
 TEST_F(CheckRequest, BoundsTheProgram) {
   Request request;
   request.program.assign(kProgramMax.count, 'x');

@@ -40,7 +40,7 @@ std::uint64_t ms_between(Instant from, Instant to) {
 Outcome new_outcome(const Request& request, const Result<RungChoice>& choice) {
   Outcome result;
   result.run_id = "run_" + crypto::random_hex(12);
-  result.tenant = "local";
+  result.tenant = request.tenant;
   result.isolation = choice ? rung_name(choice->rung) : wanted_rung(request);
   result.below_floor = choice && choice->below_floor;
   if (choice) result.accelerator = choice->accelerator;
@@ -174,11 +174,12 @@ Result<void> Engine::wait_for_slots(const Request& request, const Image& image, 
   if (hopeless) return fail(ErrorCode::kUnavailable, *hopeless);
   const Slots::Taken taken = slots_->take(slot_class, now());
   const std::string& why = taken.reason;
-  if (taken.lease) slots_->ended(taken.lease->slot, "", now());
+  if (taken.lease) slots_->ended(taken.lease->slot, "", RunEnd::kOther, now());
   return fail(ErrorCode::kDeadline, "no slot is ready in time" + (why.empty() ? "" : ": " + why));
 }
 
 void Engine::settle(Outcome& result, Deadline deadline) {
+  if (slots_) slots_->give_back(std::move(past_));
   past_ = {};
   if (slots_) slots_->act(now());
   if (!slots_ || result.teardown != outcome::TeardownVerdict::kPending) return;
@@ -310,9 +311,18 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     }
   }
   if (hello_) result.weakenings = weakenings_in_effect(request.weakenings, *hello_);
+  if (lease && run.lease().sandbox == Sandbox::kShared)
+    result.weakenings.push_back(
+        {"shared-sandbox", "runs of this tenant before and after it were in the same sandbox"});
   Outcome outcome = follow(live, std::move(started), std::move(result));
   past_ = run.take_lease();
   return outcome;
+}
+
+Result<sys::Fd> Engine::open_product(const Run& live, const std::string& path) {
+  if (live.slot && live.run.lease().sandbox == Sandbox::kShared)
+    return fail(ErrorCode::kUnavailable, "a sandbox that runs share keeps no products");
+  return warden_->open_file(live.box, path, Deadline::in(kAnswerTime));
 }
 
 // From the start of a run to its outcome.
@@ -320,7 +330,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   const Request& request = live.request;
   LiveRun& run = live.run;
   const auto finish = [&](const outcome::Observed& observed) {
-    if (live.slot) slots_->ended(*live.slot, result.run_id, now());
+    if (live.slot) slots_->ended(*live.slot, result.run_id, run.end(), now());
     // The slot's end and its successor come after the answer: settle() begins them.
     if (slots_ && !live.slot) slots_->act(now());
     if (result.program_sha256.empty()) result.program_sha256 = crypto::sha256_hex(request.program);
@@ -364,9 +374,8 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
 
   const Instant ended_at = now();
   collect(
-      request, run, live.products,
-      [&](const std::string& path) { return warden_->open_file(live.box, path, Deadline::in(kAnswerTime)); },
-      result, observed);
+      request, run, live.products, [&](const std::string& path) { return open_product(live, path); }, result,
+      observed);
   const Instant collected_at = now();
   if (!live.slot) {
     std::optional<frame::BoxGone> gone;

@@ -98,6 +98,8 @@ class Engine {
                               Deadline deadline);
   std::optional<Lease> take_slot(const Request& request, const Image& image, frame::Rung rung);
   outcome::Outcome follow(Run& live, Result<void> started, outcome::Outcome result);
+  // A file of the layer of a box that has ended. Errors: as WardenClient::open_file().
+  Result<sys::Fd> open_product(const Run& live, const std::string& path);
   // How a box that was made for its run was over.
   struct Over {
     std::string failure;  // ours; empty: its run is over

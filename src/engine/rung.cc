@@ -107,9 +107,7 @@ tl::unexpected<Error> below(const Suspicion& suspicion, Strength floor, const st
                   "floor all the same say --allow-below-floor, which the outcome will show");
 }
 
-}  // namespace
-
-Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
+Result<RungChoice> choose_strength(const Request& request, const Rungs& rungs) {
   const Suspicion suspicion = suspicion_of(request);
   const Strength floor = floor_of(suspicion.trust);
   const bool below_accepted = request.weakenings.below_floor;
@@ -130,6 +128,18 @@ Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
   }
   return choice(missing(Strength::kGvisor, request, rungs).empty() ? Strength::kGvisor : Strength::kJail,
                 floor, rungs);
+}
+
+}  // namespace
+
+Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs) {
+  RungChoice choice = TRY(choose_strength(request, rungs));
+  if (request.sandbox == Sandbox::kShared && choice.rung != Rung::kGvisor)
+    return fail(ErrorCode::kDenied,
+                std::string("runs can share a sandbox on the rung 'gvisor' alone, and this "
+                            "one is on '") +
+                    rung_name(choice.rung) + "': say --isolation gvisor, or leave --share-sandbox out");
+  return choice;
 }
 
 const char* rung_name(Rung rung) {

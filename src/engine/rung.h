@@ -25,8 +25,8 @@ struct RungChoice {
 };
 
 // trusted → jail, untrusted → gvisor, hostile → microvm. `auto` takes the weakest rung that reaches the
-// floor; below it, where that is accepted, the strongest that there is, but no emulated machine. Errors:
-// denied; one line that says what is missing and what to do.
+// floor; below it, where that is accepted, the strongest that there is, but no emulated machine. Runs that
+// share a sandbox are on gvisor. Errors: denied; one line that says what is missing and what to do.
 Result<RungChoice> choose_rung(const Request& request, const Rungs& rungs);
 
 // "jail".

@@ -34,6 +34,22 @@ void check(const std::vector<Row>& rows, const Rungs& rungs) {
   }
 }
 
+TEST(ChooseRung, RunsShareASandboxOnGvisorAlone) {
+  Rungs rungs;
+  rungs.no_gvisor.clear();
+  Request request;
+  request.sandbox = Sandbox::kShared;
+  ASSERT_TRUE(choose_rung(request, rungs));
+  EXPECT_EQ(choose_rung(request, rungs)->rung, Rung::kGvisor);
+  request.trust = Trust::kTrusted;  // which has the jail, unless it says otherwise
+  const auto refused = choose_rung(request, rungs);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kDenied);
+  EXPECT_NE(refused.error().message.find("'gvisor' alone"), std::string::npos) << refused.error().message;
+  request.isolation = Isolation::kGvisor;
+  EXPECT_TRUE(choose_rung(request, rungs));
+}
+
 TEST(ChooseRung, KeepsTheMapOfTrustToRungsWhereThereIsGvisor) {
   Rungs rungs;
   rungs.no_gvisor.clear();

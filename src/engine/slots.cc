@@ -21,6 +21,10 @@ constexpr Bytes kNestMemory = gib(1);
 constexpr std::array<Bytes, pool::kPreloadSets.size()> kAloneCost = {mib(64), mib(96), mib(160)};
 // Of a restored machine what is not its template's.
 constexpr std::array<Bytes, pool::kPreloadSets.size()> kRestoredCost = {mib(80), mib(88), mib(160)};
+// Of a runner in a sandbox that runs share what is not its zygote's, and how many such sandboxes there are
+// unless more are asked for: while one shows that nothing is left in it, another one has the next run.
+constexpr std::array<Bytes, pool::kPreloadSets.size()> kSharedCost = {mib(16), mib(24), mib(40)};
+constexpr std::size_t kSharedHot = 2;
 constexpr std::size_t kVerdictsMax = 4096;
 constexpr pool::DeathProof kNeverMade{pool::RowState::kOn, pool::RowState::kOn, pool::RowState::kOn,
                                       pool::RowState::kOn};
@@ -69,24 +73,33 @@ Result<pool::SlotClass> Slots::class_for(const Request& request, const Image& im
   if (!request.stdin_bytes.empty())
     return fail(ErrorCode::kDenied, "its standard input is there at its birth");
   pool::SlotClass slot_class;
+  const bool shared = request.sandbox == Sandbox::kShared;
   slot_class.key = class_key(request, image, rung);
+  if (shared) slot_class.key += "shared by " + request.tenant;
   slot_class.image = image.digest;
   if (rung == frame::Rung::kGvisor) slot_class.origin = pool::Origin::kAlone;
   if (rung == frame::Rung::kMicrovm) slot_class.origin = pool::Origin::kTemplate;
   if (rung == frame::Rung::kGvisor) slot_class.image += std::string(" ") + rung_name(rung);
-  if (rung == frame::Rung::kMicrovm)
-    slot_class.image = slot_class.key;  // a machine has the limits of its template
+  if (shared) slot_class.origin = pool::Origin::kShared;
+  if (rung == frame::Rung::kMicrovm || shared)
+    slot_class.image = slot_class.key;  // a machine has the limits of its template, a sandbox its own
   if (request.walls_off != 0) slot_class.image += " walls off: " + std::to_string(request.walls_off);
   slot_class.preload = pool::preload_for(request.program);
   const std::size_t set = pool::preload_index(slot_class.preload);
   if (rung == frame::Rung::kGvisor) slot_class.slot_cost = kAloneCost[set];
   if (rung == frame::Rung::kMicrovm) slot_class.slot_cost = kRestoredCost[set];
   slot_class.waived = waived_walls(request.weakenings, host, rung, request.walls_off);
+  if (shared) {
+    slot_class.slot_cost = kSharedCost[set];
+    slot_class.hot_max = kSharedHot;
+    slot_class.waived.emplace_back(frame::wall_name(frame::Wall::kInodeLimit));
+  }
   if (!trees_.contains(slot_class.image)) {
     if (!has_python(image.rootfs)) return fail(ErrorCode::kDenied, kNoPython);
     Trees trees;
     trees.walls_off = request.walls_off;
     trees.rung = rung;
+    trees.sandbox = request.sandbox;
     trees.limits = request.limits;
     trees.runtime = runtime.files;
     trees.image = TRY(sys::open_at(AT_FDCWD, runtime.box_root, O_PATH | O_DIRECTORY));
@@ -117,6 +130,7 @@ Slots::Taken Slots::take(const pool::SlotClass& slot_class, Instant now) {
   lease.name = made.name;
   lease.volume = made.volume;
   lease.rung = made.rung;
+  lease.sandbox = shared_.contains(box) ? Sandbox::kShared : Sandbox::kOwn;
   lease.walls_on = made.walls_on;
   lease.processor = made.processor;
   lease.usage = std::move(made.usage);
@@ -145,8 +159,11 @@ std::optional<Slots::Verdict> Slots::verdict(const std::string& volume) const {
 
 void Slots::started(pool::SlotId slot, Instant now) { (void)pool_.slot_running(slot, now); }
 
-void Slots::ended(pool::SlotId slot, const std::string& run, Instant now) {
+void Slots::ended(pool::SlotId slot, const std::string& run, RunEnd end, Instant now) {
   if (const auto made = slots_.find(box_of(slot)); made != slots_.end()) made->second.run = run;
+  if (const auto shared = shared_.find(box_of(slot));
+      shared != shared_.end() && (end != RunEnd::kClean || shared->second.spent))
+    spend(shared->second);
   (void)pool_.slot_ended(slot, now);
 }
 
@@ -156,6 +173,7 @@ void Slots::close(Deadline deadline) {
   (void)pump([this] { return pool_.empty(); }, deadline);
   for (const auto& [box, made] : slots_) keep_record(made, std::nullopt, now());
   slots_.clear();
+  shared_.clear();
 }
 
 void Slots::keep_record(const Made& made, std::optional<std::uint64_t> teardown_us, Instant now) {
@@ -178,7 +196,8 @@ std::uint64_t Slots::box_of(pool::SlotId slot) const {
 
 bool Slots::on_event(box::WardenEvent event, Instant now) {
   const std::uint64_t subject = subject_of(event);
-  return on_slot(subject, event, now) || on_nest(subject, event, now) || on_template(subject, event, now);
+  return on_shared(subject, event, now) || on_slot(subject, event, now) || on_nest(subject, event, now) ||
+         on_template(subject, event, now);
 }
 
 // Events that come late or twice are refused by the pool, which they do not change.
@@ -233,6 +252,7 @@ bool Slots::on_nest(std::uint64_t id, const box::WardenEvent& event, Instant now
 
 Result<void> Slots::start_nest(const pool::StartNest& action) {
   const Trees& trees = trees_.at(action.image);
+  if (trees.sandbox == Sandbox::kShared) return start_shared(action, trees);
   if (trees.rung == frame::Rung::kGvisor) named_nests_.insert(action.nest);
   if (trees.rung == frame::Rung::kGvisor) return {};
   if (trees.rung == frame::Rung::kMicrovm) return start_template(action, trees);
@@ -249,6 +269,7 @@ Result<void> Slots::start_nest(const pool::StartNest& action) {
 Result<void> Slots::make_slot(const pool::MakeSlot& action) {
   const MadeAs& made_as = made_as_.at(action.class_key);
   const Trees& trees = trees_.at(made_as.image);
+  if (trees.sandbox == Sandbox::kShared) return make_shared_slot(action);
   const bool alone = trees.rung != frame::Rung::kJail;
   const auto nest = std::find_if(nests_.begin(), nests_.end(),
                                  [&](const auto& entry) { return entry.second == action.nest; });
@@ -331,10 +352,11 @@ bool Slots::carry_out(Instant now) {
       // A box that was never asked for: nothing of it is there to be ended.
       if (box == 0)
         (void)pool_.slot_destroyed(end->slot, kNeverMade, now);
-      else
+      else if (!end_shared_slot(box))
         (void)warden_->begin_destroy(box);  // a warden that is gone is told by the next event that is read
     } else if (const auto* over = std::get_if<pool::EndNest>(&action)) {
       again |= end_template(over->nest, now);
+      end_shared(over->nest);
       if (named_nests_.erase(over->nest) != 0) again |= pool_.nest_gone(over->nest, "", now).has_value();
       for (const auto& [id, known] : nests_) {
         if (known == over->nest) (void)warden_->end_nest(id);

@@ -28,7 +28,8 @@ Result<bool> Slots::hear_guest(std::uint64_t box, Made& made) {
   const std::size_t got = TRY(sys::read_some(made.control, buffer));
   Header said{};
   std::memcpy(said.data(), buffer.data(), sizeof(said));
-  if (got == 0) return true;  // how its box ends says why
+  // How its box ends says why.
+  if (got == 0 || said[1] == static_cast<std::uint32_t>(frame::GuestType::kEnded)) return true;
   if (got != sizeof(said) || said != kParked)
     return fail(ErrorCode::kInvalid, "its guest said what it may not");
   (void)pool_.slot_alive(made.slot, now());  // of one that is given up already: nothing
@@ -46,6 +47,7 @@ Result<bool> Slots::hear_guest(std::uint64_t box, Made& made) {
     if (reads == kPrintedMax) return fail(ErrorCode::kInvalid, "its imports print without end");
   }
   TRY(warden_->park_box(box));
+  shared_parked(box, made, now());
   return true;
 }
 
@@ -57,11 +59,16 @@ bool Slots::stop_hearing(std::uint64_t box, const Made& made) {
 }
 
 void Slots::read_guests(Instant now) {
-  if (preparing_.empty()) return;
+  if (guests() < 0) return;
   std::array<epoll_event, 16> events{};
   const int count = ::epoll_wait(guests_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
     const std::uint64_t box = events.at(static_cast<std::size_t>(i)).data.u64;
+    if ((box & kLinkBit) != 0) {
+      hear_link(box & ~kLinkBit, now);
+      continue;
+    }
+    if (!preparing_.contains(box)) continue;  // what its sandbox said has ended it
     Made& made = slots_.at(box);
     const auto waits = hear_guest(box, made);
     if (!waits || *waits) (void)stop_hearing(box, made);
@@ -72,6 +79,11 @@ void Slots::read_guests(Instant now) {
 // Why a guest ended before it waited: the limit that it met, or the last line that it printed.
 std::string Slots::why_it_ended(const sys::Fd& err, frame::EndCause cause) {
   if (cause == frame::EndCause::kMemory) return "its memory limit was met while it prepared itself";
+  const std::string text = last_words(err);
+  return text.empty() ? "its guest ended before it waited" : text;
+}
+
+std::string Slots::last_words(const sys::Fd& err) {
   std::string text;
   std::array<char, 4096> buffer{};
   for (std::size_t reads = 0; reads < kPrintedMax; ++reads) {
@@ -81,7 +93,7 @@ std::string Slots::why_it_ended(const sys::Fd& err, frame::EndCause cause) {
   }
   while (!text.empty() && text.back() == '\n') text.pop_back();
   text.erase(0, text.rfind('\n') + 1);
-  return text.empty() ? "its guest ended before it waited" : json::one_line(text, kPoolReasonMax);
+  return json::one_line(text, kPoolReasonMax);
 }
 
 }  // namespace casemate::engine

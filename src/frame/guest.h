@@ -23,11 +23,16 @@ enum class GuestType : std::uint16_t {
   kCollect = 6,
   // casemate-microvm to a runner that has said kMade, in a machine that was restored since: go on.
   kRestored = 7,
+  // To the zygote of a sandbox that runs share, on a socket that no runner has:
+  kFork =
+      8,  // with three descriptors, a runner's standard output, standard error and control socket: make it
+  kClean = 9,      // end what is left of it, and show that nothing is
+  kForkWarm = 10,  // as kFork, of a runner that does not rehearse before it waits
 
   // Answers to calls. kReply: kNumber (of the call), kStatus, kTyped*, kBytes (JSON: the value, or an error),
   // kMore when kReplyData with the same number follow, each with kBytes and, but for the last, kMore.
-  kReply = 10,
-  kReplyData = 11,
+  kReply = 12,
+  kReplyData = 13,
 
   // Runner to engine.
   kOrder = 16,      // kStream, kNumber: from this total on, the bytes of that stream come next
@@ -45,6 +50,11 @@ enum class GuestType : std::uint16_t {
   kParked = 22,
   // Such a runner to casemate-microvm: what machines are to have in common is made.
   kMade = 23,
+
+  // That zygote to engine. What it cannot show it does not say: it ends, and the sandbox with it.
+  kServing = 24,  // it has loaded what it was asked to
+  kCleaned =
+      25,  // of processes process 1 and itself are left, and nothing is mounted that a runner could write to
 
   // A call of a capability: kNumber (chosen by the guest, growing), kName, kBytes (JSON of the arguments, an
   // object), kMore when kCallData follow as with kReplyData: without another call between them.

@@ -20,6 +20,7 @@
 // A guest with a kernel of its own parks as well, but no nest can fork it, and only the engine hears of it:
 //   kMakeBox that parks    ──▶          (or ◀── kBoxEnded)
 //   kParkBox (it waits)    ──▶          ◀── kBoxParked; then as above
+//   kParkBox (once more)   ──▶          (another run follows in it; no time runs until it is started again)
 #pragma once
 
 #include <array>
@@ -103,8 +104,9 @@ struct MakeBox {
   std::array<char, kStringsSize> strings{};
 };
 
-// Its guest has said that it waits for its program. Of a box that does not park, has ended or is parked
-// already: nothing comes of it.
+// Its guest has said that it waits for its program. Of a box that does not park or has ended nothing comes of
+// it. Of one that was parked: its run is over, what it uses from now on is the next one's, and nothing is
+// said.
 struct ParkBox {
   WardenHeader header{kWardenMagic, WardenType::kParkBox, 0};
 };

@@ -64,7 +64,8 @@ class Box {
   }
   // The nest ended, and this box with it, as `gone` shows.
   void leave_nest(const frame::BoxGone& gone);
-  // The engine was told by the guest of a box that parks without a nest that it waits.
+  // The engine was told by the guest of a box that parks without a nest that it waits. Said again when
+  // another run is to follow in the same box: what was used until then is not that one's.
   void park();
   // A parked box has been sent its program: its time runs. False when it is not parked.
   bool start(const frame::StartBox& message, Instant at);
@@ -95,6 +96,7 @@ class Box {
   void on_link();
   void on_guest_link();
   void become_parked();
+  void begin_usage();
   void take(const LinkMessage& message, std::vector<sys::Fd> fds);
   void on_slot_made(NestEvent& event);
   void on_forked(NestEvent& event);

@@ -192,18 +192,27 @@ void Box::on_guest_link() {
 }
 
 void Box::park() {
-  if (nest_ != nullptr || running_ || !init_ready_ || guest_parked_ || cause_ || dead_) return;
+  if (nest_ != nullptr || !init_ready_ || cause_ || dead_) return;
+  if (parked_taken_) {
+    running_ = false;
+    return begin_usage();
+  }
+  if (running_ || guest_parked_) return;
   guest_parked_ = true;
   parked_on_ = only_processor_of(cell_.init_pid);
   become_parked();
 }
 
 // What the box uses from here on is its run's.
+void Box::begin_usage() {
+  cpu_base_us_ = cell_.groups.cpu_us();
+  cell_.groups.forget_peaks();
+}
+
 void Box::become_parked() {
   wall_timer_ = sys::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!wall_timer_) return fail_making(Stage::kFork, errno);
-  cpu_base_us_ = cell_.groups.cpu_us();
-  cell_.groups.forget_peaks();
+  begin_usage();
   cell_.groups.set_share(BoxGroups::Share::kRunning);
 }
 

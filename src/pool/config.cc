@@ -31,6 +31,7 @@ Result<void> check_config(const PoolConfig& config) {
   TRY(affordable("memory_budget", config.memory_budget));
   for (const Bytes cost : config.nest_cost) TRY(affordable("nest_cost", cost));
   for (const Bytes cost : config.template_cost) TRY(affordable("template_cost", cost));
+  for (const Bytes cost : config.sandbox_cost) TRY(affordable("sandbox_cost", cost));
   TRY(within("slots_max", config.slots_max, kPoolSlotsMax));
   TRY(within("nests_max", config.nests_max, kPoolNestsMax));
   TRY(within("preparing_max", config.preparing_max, kPoolSlotsMax));

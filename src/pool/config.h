@@ -23,6 +23,7 @@ struct PoolConfig {
   Bytes memory_budget = gib(1);
   std::array<Bytes, kPreloadSets.size()> nest_cost = {mib(24), mib(48), mib(128)};  // by preload_index()
   std::array<Bytes, kPreloadSets.size()> template_cost = {mib(144), mib(176), mib(288)};
+  std::array<Bytes, kPreloadSets.size()> sandbox_cost = {mib(64), mib(96), mib(160)};
 
   std::size_t slots_max = 64;  // quarantined ones included
   std::size_t nests_max = 8;
@@ -58,6 +59,7 @@ enum class Origin {
   kZygote,    // forked
   kAlone,     // from nothing: each prepares itself. Its nests are there in name, and cost nothing
   kTemplate,  // restored: its nest is what was saved of a slot that had prepared itself
+  kShared,    // forked in a sandbox that one slot after another has: a nest that holds one at a time
 };
 
 // One kind of slot. Requests with the same key and preload set can use the same slots.

@@ -48,6 +48,7 @@ struct Nest {
   std::size_t forks = 0;
   int slot_failures = 0;  // in a row
   bool end_asked = false;
+  bool single = false;  // holds one slot at a time (Origin::kShared)
 };
 
 struct Slot {

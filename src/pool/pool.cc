@@ -120,37 +120,6 @@ Checkout Pool::cold(ColdCause cause, std::string reason) const {
   return checkout;
 }
 
-Checkout Pool::explain_room(const ClassEntry& entry, Instant now) const {
-  const Room room = room_for(entry, now);
-  if (room.needed.count + room.held.count > config_.memory_budget.count) {
-    std::string reason = std::string("preload set over the memory budget: ") +
-                         preload_name(entry.spec.preload) + " with one slot takes " +
-                         format_bytes(room.needed) + " of " + format_bytes(config_.memory_budget);
-    if (room.held.count > 0) reason += ", and others hold " + format_bytes(room.held);
-    return cold(ColdCause::kOverBudget, std::move(reason));
-  }
-  if (room.quarantined >= config_.slots_max) {
-    return cold(ColdCause::kNoSlot, "all " + std::to_string(room.quarantined) + " slots are in quarantine");
-  }
-  return cold(ColdCause::kNoNest,
-              "no zygote yet: " + std::to_string(room.nests) + " are in use, and no more may be");
-}
-
-Checkout Pool::explain(const ClassEntry& entry, Instant now) const {
-  const std::string set = preload_name(entry.spec.preload);
-  if (!could_fit(entry, now)) return explain_room(entry, now);
-  const Nest* nest = serving_nest(entry.line());
-  if (nest == nullptr || nest->state == NestState::kStarting) {
-    const std::string& reason = lines_.at(entry.line()).reason();
-    if (reason.empty()) return cold(ColdCause::kNoNest, "no zygote yet");
-    return cold(ColdCause::kNestFailed, "the zygote of " + set + " failed: " + reason);
-  }
-  if (!entry.backoff.reason().empty()) {
-    return cold(ColdCause::kSlotsFailed, "the last slot could not be made: " + entry.backoff.reason());
-  }
-  return cold(ColdCause::kNoSlot, "no slot is ready");
-}
-
 // ---- Events of nests
 
 Result<Nest*> Pool::find_nest(NestId nest) {
@@ -295,7 +264,7 @@ void Pool::slot_lost(Slot& slot, const std::string& reason, Instant now) {
   if (found == nests_.end() || found->second.state != NestState::kReady) return;
   Nest& nest = found->second;
   // Where slots are forked from nothing each of them starts what a nest would have started.
-  const bool alone = classes_.at(slot.of).spec.origin == Origin::kAlone;
+  const bool alone = classes_.at(slot.of).spec.origin == Origin::kAlone || nest.single;
   if (++nest.slot_failures < kSlotFailuresMax && !alone) return;
   line_failed(nest, alone ? said : "it made no slot " + std::to_string(kSlotFailuresMax) + " times: " + said,
               now);
@@ -324,9 +293,15 @@ Result<void> Pool::slot_ended(SlotId id, Instant now) {
 }
 
 Result<SlotState> Pool::slot_destroyed(SlotId id, const DeathProof& proof, Instant now) {
+  const Slot* slot = TRY(find_slot(id, SlotState::kDestroyed));
+  leave_alone(slot->record.nest);  // of a sandbox: what was shown to be gone is all of it
+  return slot_shown(id, death_rows(proof), now);
+}
+
+Result<SlotState> Pool::slot_shown(SlotId id, std::vector<Row> rows, Instant now) {
   Slot* slot = TRY(find_slot(id, SlotState::kDestroyed));
   DeathRecord& death = slot->record.death;
-  death.rows = death_rows(proof);
+  death.rows = std::move(rows);
   if (const Row* row = first_unproven(death.rows, classes_.at(slot->of).spec.waived)) {
     quarantine(*slot, unproven_reason(*row), now);
     return SlotState::kQuarantined;
@@ -346,6 +321,7 @@ Result<void> Pool::slot_quarantined(SlotId id, const std::string& reason, Instan
 
 void Pool::quarantine(Slot& slot, const std::string& reason, Instant now) {
   move(slot, SlotState::kQuarantined, now);
+  leave_alone(slot.record.nest);
   slot.record.death.quarantined_for = bounded(reason);
   end_record(slot, now);
   const auto is = [](const auto& item) { return item.second.state == SlotState::kQuarantined; };

@@ -7,14 +7,15 @@
 //     → plan() → the engine does each action → one event for each, whenever it is done
 //
 // A nest (a zygote and its first process) serves one image with one preload set; a slot is forked from
-// it. A slot is used once. What is true at any time, whatever events come, in any order, twice or late:
+// it. A nest that is a sandbox (Origin::kShared) holds one slot at a time, and has no other one before that
+// one was shown to be gone. A slot is used once. What is true at any time, whatever events come, in any
+// order, twice or late:
 //   no slot is handed out twice, or before its birth record was accepted, or once its nest is gone;
 //   slots and nests together cost no more than the memory budget;
 //   no more slots than the teardown debt allows are between checkout and proof;
 //   a slot that was handed out ends destroyed with every row of proof, or quarantined.
-// An event that does not fit is refused with an error and changes nothing.
-//
-// One thread. `now` never goes back from one call to the next.
+// An event that does not fit is refused with an error and changes nothing. One thread. `now` never goes back
+// from one call to the next.
 #pragma once
 
 #include <cstddef>
@@ -123,6 +124,8 @@ class Pool {
   Result<void> nest_failed(NestId nest, const std::string& reason, Instant now);
   // Its zygote died; its first process and its slots live on. It forks no more.
   Result<void> zygote_died(NestId nest, const std::string& reason, Instant now);
+  // A sandbox whose slot did not end cleanly: with the nest nothing is wrong, but it forks no more.
+  Result<void> nest_spent(NestId nest);
   // Nothing of it is left, so no process of its slots is either; they are still to be destroyed.
   Result<void> nest_gone(NestId nest, const std::string& reason, Instant now);
 
@@ -139,6 +142,8 @@ class Pool {
   // The engine is through with DestroySlot. Yields kDestroyed, or kQuarantined when a row is missing that
   // is not waived.
   Result<SlotState> slot_destroyed(SlotId slot, const DeathProof& proof, Instant now);
+  // The same of a slot in a sandbox (Origin::kShared) that goes on, and has the next one then.
+  Result<SlotState> slot_cleaned(SlotId slot, const CleanProof& proof, Instant now);
   // In every state after kCreating: something about it cannot be explained.
   Result<void> slot_quarantined(SlotId slot, const std::string& reason, Instant now);
 
@@ -168,8 +173,7 @@ class Pool {
   enum class Served;
   struct Room {
     Bytes needed, held;  // held: what stays as long as it is asked for, or for good
-    std::size_t nests = 0;
-    std::size_t quarantined = 0;
+    std::size_t nests = 0, quarantined = 0;
   };
 
   explicit Pool(const PoolConfig& config) : config_(config) {}
@@ -187,12 +191,22 @@ class Pool {
   void slot_lost(Slot& slot, const std::string& reason, Instant now);
   void quarantine(Slot& slot, const std::string& reason, Instant now);
   void end_record(Slot& slot, Instant now);
+  Result<SlotState> slot_shown(SlotId slot, std::vector<Row> rows, Instant now);
   Result<void> take_volume(Slot& slot, const std::string& volume);
   bool forget_class();
   Slot* pick(const ClassId& id, Level level, Instant now);
   Checkout cold(ColdCause cause, std::string reason) const;
   Checkout explain_room(const ClassEntry& entry, Instant now) const;
   Checkout explain(const ClassEntry& entry, Instant now) const;
+
+  // pool_shared.cc
+  void leave_alone(NestId nest);
+  bool counts(const Slot& slot) const;
+  bool surplus(const Nest& nest, Instant now) const;
+  bool drain_empty(const LineId& except);
+  const Nest* serving_nest(const LineId& line) const;
+  bool has_nest(const LineId& line) const;
+  bool is_further(const Nest& nest) const;
 
   // pool_plan.cc
   void expire_nests(Instant now);
@@ -204,6 +218,7 @@ class Pool {
   void tear_down(Instant now, std::vector<Action>& actions);
   void end_nests(std::vector<Action>& actions);
   std::vector<Want> wants(Instant now) const;
+  std::vector<ClassId> lacking(Instant now) const;
   Served serve(const Want& want, Instant now, std::vector<Action>& actions);
   Served start_nest(const ClassEntry& entry, Instant now, std::vector<Action>& actions);
   void make_slot(const Want& want, Nest& nest, Instant now, std::vector<Action>& actions);
@@ -215,8 +230,6 @@ class Pool {
   bool could_fit(const ClassEntry& entry, Instant now) const;
   Bytes committed() const;
   Bytes nest_cost(const ClassEntry& entry) const;
-  // The one nest of a line that is starting or ready.
-  const Nest* serving_nest(const LineId& line) const;
   bool line_recent(const LineId& line, Instant now) const;
   bool has_slots(NestId nest) const;
 

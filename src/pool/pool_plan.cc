@@ -140,7 +140,7 @@ void Pool::shed(Instant now) {
   }
   for (auto& [id, nest] : nests_) {
     const bool serves = nest.state == NestState::kReady || (stopped_ && nest.state == NestState::kStarting);
-    if (serves && !wanted.contains(nest.line) && !has_slots(id)) rotate(nest);
+    if (serves && !has_slots(id) && (!wanted.contains(nest.line) || surplus(nest, now))) rotate(nest);
   }
 }
 
@@ -197,7 +197,8 @@ bool Pool::has_slots(NestId nest) const {
 
 // ---- Missing
 
-// True when classes that nobody asks for have to yield from now on.
+// True when others yield from now on: classes that nobody asks for, or a sandbox that waits for its next
+// slot.
 bool Pool::fill(Instant now, std::vector<Action>& actions) {
   if (stopped_) return false;
   std::vector<Want> list = wants(now);
@@ -206,6 +207,7 @@ bool Pool::fill(Instant now, std::vector<Action>& actions) {
         list.begin(), list.end(), [](const Want& left, const Want& right) { return left.before(right); });
     const Served served = serve(*next, now, actions);
     if (served == Served::kNoRoom && next->recent) {
+      if (drain_empty(next->entry->line())) return true;
       // Nobody passes it: what becomes free would go to smaller needs for ever.
       const bool pressed = pressed_until_ && now < *pressed_until_;
       pressed_until_ = now + kDemandWindow;
@@ -227,7 +229,7 @@ std::vector<Pool::Want> Pool::wants(Instant now) const {
     want.warm_target = warm_target(entry, now);
   }
   for (const auto& [id, slot] : slots_) {
-    if (!slot.counts()) continue;
+    if (!counts(slot)) continue;
     Want& want = all[slot.of];
     ++(slot.wanted == Level::kHot ? want.hot : want.warm);
   }
@@ -236,6 +238,12 @@ std::vector<Pool::Want> Pool::wants(Instant now) const {
     if (want.lacks()) list.push_back(want);
   }
   return list;
+}
+
+std::vector<ClassId> Pool::lacking(Instant now) const {
+  std::vector<ClassId> classes;
+  for (const Want& want : wants(now)) classes.push_back(want.entry->id());
+  return classes;
 }
 
 Pool::Served Pool::serve(const Want& want, Instant now, std::vector<Action>& actions) {
@@ -260,7 +268,8 @@ void Pool::make_slot(const Want& want, Nest& nest, Instant now, std::vector<Acti
   slot.of = entry.id();
   slot.cost = entry.spec.slot_cost;
   slot.wanted = want.lacks_hot() ? Level::kHot : Level::kWarm;
-  slot.asked = behind(entry, now) && entry.spec.origin == Origin::kZygote ? Level::kWarm : slot.wanted;
+  const bool forked = entry.spec.origin == Origin::kZygote || entry.spec.origin == Origin::kShared;
+  slot.asked = behind(entry, now) && forked ? Level::kWarm : slot.wanted;
   // What is not measured any more is believed less and less, until a hot one is made again.
   if (slot.stands_in()) *entry.hot_took -= *entry.hot_took / kForgetShare;
   slot.since = now;
@@ -281,6 +290,7 @@ Bytes Pool::nest_cost(const ClassEntry& entry) const {
     case Origin::kZygote: return config_.nest_cost[set];
     case Origin::kAlone: return Bytes{0};
     case Origin::kTemplate: return config_.template_cost[set];
+    case Origin::kShared: return config_.sandbox_cost[set];
   }
   return Bytes{0};
 }
@@ -292,50 +302,18 @@ Pool::Served Pool::start_nest(const ClassEntry& entry, Instant now, std::vector<
   nest.cost = nest_cost(entry);
   nest.reserved = entry.spec.slot_cost;
   const std::uint64_t needed = committed().count + nest.cost.count + nest.reserved.count;
-  if (needed > config_.memory_budget.count || nests_.size() >= config_.nests_max) return Served::kNoRoom;
+  // A further sandbox of a class is no reason for others to have less.
+  if (needed > config_.memory_budget.count || nests_.size() >= config_.nests_max)
+    return has_nest(line) ? Served::kWaits : Served::kNoRoom;
   nest.id = NestId{next_nest_++};
   nest.line = line;
+  nest.single = entry.spec.origin == Origin::kShared;
   nest.started_at = now;
   nest.start_max =
       entry.spec.origin == Origin::kTemplate ? config_.template_start_max : config_.nest_start_max;
   actions.emplace_back(StartNest{nest.id, line.image, line.preload});
   nests_.emplace(nest.id, std::move(nest));
   return Served::kWaits;
-}
-
-// What stands in the way of a nest and a slot of this class for good: the nests of the others that are
-// asked for, and what is in quarantine. What else is there ends when it was used, or yields.
-Pool::Room Pool::room_for(const ClassEntry& entry, Instant now) const {
-  const LineId line = entry.line();
-  Room room;
-  // A nest is not started where no slot would be left for one of the others. One that is there already
-  // shares what there is.
-  const bool starts = serving_nest(line) == nullptr;
-  room.needed.count = nest_cost(entry).count + entry.spec.slot_cost.count;
-  for (const auto& [id, nest] : nests_) {
-    if (nest.state == NestState::kDraining || nest.line == line || !line_recent(nest.line, now)) continue;
-    room.held.count += nest.cost.count + (starts ? nest.reserved.count : 0);
-    ++room.nests;
-  }
-  for (const auto& [id, slot] : slots_) {
-    if (slot.state != SlotState::kQuarantined) continue;
-    room.held.count += slot.cost.count;
-    ++room.quarantined;
-  }
-  return room;
-}
-
-// If not, it would wait for ever, and others behind it.
-bool Pool::could_fit(const ClassEntry& entry, Instant now) const {
-  const Room room = room_for(entry, now);
-  return room.needed.count + room.held.count <= config_.memory_budget.count &&
-         room.nests < config_.nests_max && room.quarantined < config_.slots_max;
-}
-
-bool Pool::line_recent(const LineId& line, Instant now) const {
-  return std::any_of(classes_.begin(), classes_.end(), [&](const auto& item) {
-    return item.second.line() == line && item.second.demand.recent(now);
-  });
 }
 
 Bytes Pool::memory_used() const {
@@ -355,18 +333,11 @@ Bytes Pool::committed() const {
 
 std::size_t Pool::preparing() const {
   std::size_t count = 0;
-  for (const auto& [id, nest] : nests_) count += nest.state == NestState::kStarting ? 1 : 0;
+  for (const auto& [id, nest] : nests_) count += nest.state == NestState::kStarting && !is_further(nest);
   for (const auto& [id, slot] : slots_) {
     count += slot.state == SlotState::kCreating && !slot.condemned ? 1 : 0;
   }
   return count;
-}
-
-const Nest* Pool::serving_nest(const LineId& line) const {
-  for (const auto& [id, nest] : nests_) {
-    if (nest.line == line && nest.state != NestState::kDraining) return &nest;
-  }
-  return nullptr;
 }
 
 // ---- When to look again

@@ -67,6 +67,22 @@ std::vector<Row> death_rows(const DeathProof& proof) {
   };
 }
 
+std::vector<Row> clean_rows(const CleanProof& proof) {
+  return {
+      {"processes_gone", proof.processes_gone,
+       "its sandbox's zygote ended all and found nobody left but itself and the first process; not that the "
+       "sandbox's kernel is another one"},
+      {"mounts_gone", proof.mounts_gone,
+       "all that it could write to was unmounted, which no open file stood in the way of; not that the "
+       "memory is "
+       "free"},
+      {"channels_closed", proof.channels_closed,
+       "the host's kernel says that nobody has the other ends of its output and of its control socket; they "
+       "were "
+       "its own"},
+  };
+}
+
 std::string unproven_reason(const Row& row) {
   return "its destruction was not shown: " + row.name + " is " + row_state_name(row.state);
 }

@@ -70,8 +70,15 @@ struct DeathProof {
   RowState groups_removed = RowState::kOff;
   RowState layer_released = RowState::kOff;
 };
+// What was shown of a slot whose nest, a sandbox, goes on without it.
+struct CleanProof {
+  RowState processes_gone = RowState::kOff;
+  RowState mounts_gone = RowState::kOff;
+  RowState channels_closed = RowState::kOff;
+};
 // The same as rows, with what each proves and does not prove.
 std::vector<Row> death_rows(const DeathProof& proof);
+std::vector<Row> clean_rows(const CleanProof& proof);
 
 struct DeathRecord {
   std::string why;  // why the slot was over: "its run ended", "parked for longer than 5 min", ...

@@ -15,11 +15,12 @@ import pytest
 from e2e.conftest import SLOW, Casemate, Ended, wait_for
 
 MEASURES = ["hot_print", "pandas_job", "cold_run", "sustained", "memory_hot_slot", "live_1000"]
-MEASURES += ["hot_gvisor", "sustained_gvisor", "memory_gvisor_slot"]
+MEASURES += ["hot_gvisor", "sustained_gvisor", "memory_gvisor_slot", "hot_gvisor_shared", "sustained_gvisor_shared"]
 ONE_PEER = ["memory_hot_slot", "live_1000", "memory_gvisor_slot"]
 PEERS = ["python3", "bwrap", "runc", "runsc"]
 UNITS = {"hot_print": "ms", "pandas_job": "ms", "cold_run": "ms", "sustained": "runs/s", "memory_hot_slot": "MiB"}
 UNITS |= {"hot_gvisor": "ms", "sustained_gvisor": "runs/s", "memory_gvisor_slot": "MiB"}
+UNITS |= {"hot_gvisor_shared": "ms", "sustained_gvisor_shared": "runs/s"}
 SHORT = ("--measures", "cold_run", "--samples", "3")
 
 
@@ -68,10 +69,12 @@ def test_quick_has_a_row_or_a_reason_for_everything_within_a_minute(casemate: Ca
 
 
 @pytest.mark.skipif(shutil.which("runsc") is None, reason="needs runsc")
-def test_the_gvisor_rung_is_measured_when_it_is_named(casemate: Casemate) -> None:
-    document = bench(casemate, "--quick", "--measures", "hot_gvisor", "--peers", "python3").outcome
+@pytest.mark.parametrize("measure", ["hot_gvisor", "hot_gvisor_shared", "sustained_gvisor_shared"])
+def test_the_gvisor_rung_is_measured_when_it_is_named(casemate: Casemate, measure: str) -> None:
+    document = bench(casemate, "--quick", "--measures", measure, "--peers", "python3").outcome
     (row,) = document["rows"]
-    assert (row["measure"], row["peer"]) == ("hot_gvisor", "python3")
+    assert (row["measure"], row["peer"]) == (measure, "python3")
+    assert ("share" in row["isolation"]["ours"]) == ("shared" in measure)
     check_row(row)
 
 

@@ -38,11 +38,12 @@ constexpr int kExitUnavailable = 4;
 struct Measure {
   const char* name;
   Take* take;
-  engine::Isolation rung;
+  Boxes boxes;
   bool all_peers;     // else it compares with python3 alone
   bool quick = true;  // part of --quick although it is not asked for by name
 };
 using Rung = engine::Isolation;
+constexpr Boxes kShared{Rung::kGvisor, engine::Sandbox::kShared};
 constexpr Measure kMeasures[] = {
     {"hot_print", measure_hot_print, Rung::kJail, true},
     {"pandas_job", measure_pandas_job, Rung::kJail, true},
@@ -52,6 +53,8 @@ constexpr Measure kMeasures[] = {
     {"live_1000", measure_live_1000, Rung::kJail, false},
     {"hot_gvisor", measure_hot_print, Rung::kGvisor, true, false},
     {"sustained_gvisor", measure_sustained, Rung::kGvisor, true, false},
+    {"hot_gvisor_shared", measure_hot_print, kShared, true, false},
+    {"sustained_gvisor_shared", measure_sustained, kShared, true, false},
     {"memory_gvisor_slot", measure_memory, Rung::kGvisor, false, false},
     {"hot_microvm", measure_hot_print, Rung::kMicrovm, true, false},
     {"restore_microvm", measure_restore, Rung::kMicrovm, false, false},
@@ -208,12 +211,12 @@ std::optional<Error> measure_all(const Chosen& chosen, const Place& place) {
       place.report->skipped.push_back({measure.name, "", "no time left for it in a minute (--quick)"});
       continue;
     }
-    if (const std::string& why = missing_rung(place, measure.rung); !why.empty()) {
+    if (const std::string& why = missing_rung(place, measure.boxes.rung); !why.empty()) {
       place.report->skipped.push_back({measure.name, "", why});
       continue;
     }
     if (tell) std::fprintf(stderr, "casemate bench: measuring %s\n", measure.name);
-    if (auto done = measure.take(place, measure.name, measure.rung); !done) {
+    if (auto done = measure.take(place, measure.name, measure.boxes); !done) {
       place.report->skipped.push_back({measure.name, "", done.error().message});
       if (!failure) failure = fail_with_context(done.error(), measure.name).value();
     }
@@ -252,7 +255,7 @@ Result<int> measure_and_tell(const Chosen& chosen, const Options& options) {
   place.parts = TRY(find_parts(kWardenName));
   place.store = options.store;
   const auto on_machine = [&](const Measure& one) {
-    return one.rung == Rung::kMicrovm && (one.quick || chosen.named || !options.quick);
+    return one.boxes.rung == Rung::kMicrovm && (one.quick || chosen.named || !options.quick);
   };
   const bool machine = std::any_of(chosen.measures.begin(), chosen.measures.end(), on_machine) &&
                        missing_rung(place, Rung::kMicrovm).empty();

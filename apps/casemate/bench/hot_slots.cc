@@ -17,8 +17,9 @@ const Program kPandas = {
     "builtins.left = 1\n",
     "{'n': 249500, 's': 124750, 'w': 125250} False\n"};
 
-const char* isolation_of(engine::Isolation rung) {
-  switch (rung) {
+const char* isolation_of(Boxes boxes) {
+  if (boxes.sandbox == engine::Sandbox::kShared) return kGvisorShared;
+  switch (boxes.rung) {
     case engine::Isolation::kGvisor: return kGvisor;
     case engine::Isolation::kMicrovm: return kMicrovm;
     case engine::Isolation::kAuto:
@@ -33,9 +34,10 @@ const std::string& missing_rung(const Place& place, engine::Isolation rung) {
   return rung == engine::Isolation::kMicrovm ? place.parts.rungs.no_microvm : kNothing;
 }
 
-engine::Request request_of(const Program& program, engine::Isolation rung) {
+engine::Request request_of(const Program& program, Boxes boxes) {
   engine::Request request;
-  request.isolation = rung;
+  request.isolation = boxes.rung;
+  request.sandbox = boxes.sandbox;
   request.program = program.text;
   request.trust = engine::Trust::kTrusted;
   return request;

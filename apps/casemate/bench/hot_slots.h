@@ -7,7 +7,7 @@ namespace casemate::bench {
 
 inline constexpr milliseconds kPrepareTime{120'000};
 
-engine::Request request_of(const Program& program, engine::Isolation rung = engine::Isolation::kJail);
+engine::Request request_of(const Program& program, Boxes boxes = engine::Isolation::kJail);
 
 class HotSlots {
  public:

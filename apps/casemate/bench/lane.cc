@@ -72,9 +72,8 @@ Result<Answer> window_of_peer(const Launch& launch, milliseconds window) {
   return answer;
 }
 
-Result<void> serve(const sys::Fd& link, const Place& place, engine::Isolation rung,
-                   const std::vector<Launch>& peers) {
-  const engine::Request request = request_of(kPrint, rung);
+Result<void> serve(const sys::Fd& link, const Place& place, Boxes boxes, const std::vector<Launch>& peers) {
+  const engine::Request request = request_of(kPrint, boxes);
   HotSlots slots = TRY(HotSlots::start(place, kHot));
   TRY(slots.ready(request, kHot, Deadline::in(kPrepareTime)));
   for (;;) {
@@ -93,7 +92,7 @@ Result<void> serve(const sys::Fd& link, const Place& place, engine::Isolation ru
 
 }  // namespace
 
-Result<Lane> Lane::start(const Place& place, engine::Isolation rung, const std::vector<Launch>& peers) {
+Result<Lane> Lane::start(const Place& place, Boxes boxes, const std::vector<Launch>& peers) {
   sys::Pair pair = TRY(sys::make_seqpacket_pair());
   const pid_t pid = ::fork();
   if (pid < 0) return fail_errno("fork");
@@ -102,7 +101,7 @@ Result<Lane> Lane::start(const Place& place, engine::Isolation rung, const std::
     if (::dup2(pair.second.get(), kLink) < 0 || ::syscall(SYS_close_range, kLink + 1, ~0U, 0U) < 0)
       ::_exit(1);
     const sys::Fd link(kLink);
-    if (const auto served = serve(link, place, rung, peers); !served) {
+    if (const auto served = serve(link, place, boxes, peers); !served) {
       Answer answer;
       std::strncpy(answer.text.data(), served.error().message.c_str(), answer.text.size() - 1);
       (void)sys::send_message(link, bytes_of(answer), {});

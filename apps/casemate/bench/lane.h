@@ -12,7 +12,7 @@ class Lane {
  public:
   // Forks; the caller has one thread and no engine. The lane has an engine of its own, whose slots are made
   // at once, on this rung. Errors: system.
-  static Result<Lane> start(const Place& place, engine::Isolation rung, const std::vector<Launch>& peers);
+  static Result<Lane> start(const Place& place, Boxes boxes, const std::vector<Launch>& peers);
   Lane(Lane&&) noexcept = default;
   Lane& operator=(Lane&&) = delete;
   ~Lane();

@@ -117,13 +117,13 @@ Result<Fall> fall_by_interpreters(const Place& place, const Peer& python, std::s
 
 // What so many more slots cost: an engine has as many and is given these, of another class but of the same
 // zygote. live_1000 charges everything.
-Result<Fall> fall_by_slots(const Place& place, engine::Isolation rung, std::size_t count) {
+Result<Fall> fall_by_slots(const Place& place, Boxes boxes, std::size_t count) {
   const double at_first = TRY(available_mib(place));
   double before = 0;
   double during = 0;
   {
     HotSlots slots = TRY(HotSlots::start(place, count));
-    engine::Request request = request_of(kPrint, rung);
+    engine::Request request = request_of(kPrint, boxes);
     TRY(slots.ready(request, count, Deadline::in(kManyTime)));
     before = TRY(available_mib(place));
     request.limits.memory = Bytes{request.limits.memory.count + mib(1).count};
@@ -187,17 +187,17 @@ Result<std::string> too_many(const Place& place, std::size_t count) {
 
 constexpr const char* kDrifted = "others on this machine took or gave back memory meanwhile";
 
-Result<void> measure_slots(const Place& place, const char* name, engine::Isolation rung, std::size_t count) {
+Result<void> measure_slots(const Place& place, const char* name, Boxes boxes, std::size_t count) {
   const Peer* python = python_of(place);
   if (python == nullptr) {
     place.report->skipped.push_back({name, "", "its only peer is python3"});
     return {};
   }
-  Row row{name, "python3", {}, {}, "MiB", Better::kLess, isolation_of(rung), python->isolation, {}, count};
+  Row row{name, "python3", {}, {}, "MiB", Better::kLess, isolation_of(boxes), python->isolation, {}, count};
   for (std::size_t round = 0; round < (place.quick ? 1 : 5); ++round) {
     const auto theirs = TRY(believable(place, [&] { return fall_by_interpreters(place, *python, count); }));
     if (!theirs) break;
-    const auto ours = TRY(believable(place, [&] { return fall_by_slots(place, rung, count); }));
+    const auto ours = TRY(believable(place, [&] { return fall_by_slots(place, boxes, count); }));
     if (!ours) break;
     row.theirs.push_back(*theirs / static_cast<double>(count));
     row.ours.push_back(*ours / static_cast<double>(count));
@@ -211,15 +211,15 @@ Result<void> measure_slots(const Place& place, const char* name, engine::Isolati
 
 }  // namespace
 
-Result<void> measure_memory(const Place& place, const char* name, engine::Isolation rung) {
+Result<void> measure_memory(const Place& place, const char* name, Boxes boxes) {
   std::size_t count = ::geteuid() == 0 ? 50 : 24;
   // Few, since each is reckoned with at twice what it takes, twice over, in the pool's budget of a gibibyte.
-  if (rung == engine::Isolation::kGvisor) count = 7;
-  if (rung == engine::Isolation::kMicrovm) count = 5;
-  return measure_slots(place, name, rung, count);
+  if (boxes.rung == engine::Isolation::kGvisor) count = 7;
+  if (boxes.rung == engine::Isolation::kMicrovm) count = 5;
+  return measure_slots(place, name, boxes, count);
 }
 
-Result<void> measure_live_1000(const Place& place, const char* name, engine::Isolation) {
+Result<void> measure_live_1000(const Place& place, const char* name, Boxes) {
   const std::size_t count = place.quick ? 100 : 1000;
   const std::size_t runs = place.quick ? 10 : 50;  // each time twice
   const std::string why = TRY(too_many(place, count));

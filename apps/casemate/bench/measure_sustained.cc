@@ -31,17 +31,17 @@ Result<Sum> window_of(std::vector<Lane>& lanes, std::optional<std::size_t> peer,
 
 }  // namespace
 
-Result<void> measure_sustained(const Place& place, const char* name, engine::Isolation rung) {
+Result<void> measure_sustained(const Place& place, const char* name, Boxes boxes) {
   std::vector<Launch> launches;
   std::vector<Row> rows;
   for (const Peer& peer : place.peers) {
     launches.push_back(TRY(place.room->launch_of(peer, kPrint.text)));
     rows.push_back(
-        {name, peer.name, {}, {}, "runs/s", Better::kMore, isolation_of(rung), peer.isolation, {}, {}});
+        {name, peer.name, {}, {}, "runs/s", Better::kMore, isolation_of(boxes), peer.isolation, {}, {}});
   }
   std::vector<Lane> lanes;
   const std::uint32_t cpus = box::this_machine().cpus;
-  for (std::uint32_t i = 0; i < cpus; ++i) lanes.push_back(TRY(Lane::start(place, rung, launches)));
+  for (std::uint32_t i = 0; i < cpus; ++i) lanes.push_back(TRY(Lane::start(place, boxes, launches)));
   // Long, since the pool has to find out in each anew that there is no time for hot slots.
   const milliseconds window{place.quick ? 800 : 5000};
   const std::size_t rounds = place.quick ? 2 : 5;

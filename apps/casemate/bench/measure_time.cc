@@ -41,11 +41,10 @@ Result<void> add_rows(const Place& place, const Turns& turns, const Arm& ours, c
   return {};
 }
 
-Result<void> measure_hot(const Place& place, const Turns& turns, const Program& program,
-                         engine::Isolation rung) {
+Result<void> measure_hot(const Place& place, const Turns& turns, const Program& program, Boxes boxes) {
   HotSlots slots = TRY(HotSlots::start(place, kHot));
-  const engine::Request request = request_of(program, rung);
-  const Arm ours{"casemate", isolation_of(rung), [&]() -> Result<Sample> {
+  const engine::Request request = request_of(program, boxes);
+  const Arm ours{"casemate", isolation_of(boxes), [&]() -> Result<Sample> {
                    const HotSlots::Ran ran = TRY(slots.run(request, program, HotSlots::Wanted::kHot));
                    // All of them, so that nothing is in the making while a peer has its turn.
                    TRY(slots.ready(request, kHot, Deadline::in(kPrepareTime)));
@@ -56,39 +55,40 @@ Result<void> measure_hot(const Place& place, const Turns& turns, const Program& 
 }
 
 // What `casemate run` takes from its start to its end, in a box made for it.
-Arm cold_arm(const Place& place, engine::Isolation rung) {
+Arm cold_arm(const Place& place, Boxes boxes) {
   Launch launch;
   launch.program = place.self;
-  launch.arguments = {"casemate", "run", "--isolation", engine::isolation_name(rung), "--trust", "trusted",
-                      "--quiet",  "-c",  kPrint.text};
+  launch.arguments = {"casemate", "run",     "--isolation", engine::isolation_name(boxes.rung),
+                      "--trust",  "trusted", "--quiet",     "-c",
+                      kPrint.text};
   if (!place.store.empty()) launch.arguments.insert(launch.arguments.end(), {"--store", place.store});
   // Where its runtime directory and images are.
   for (char** entry = environ; *entry != nullptr; ++entry) launch.environment.emplace_back(*entry);
-  return {"casemate", isolation_of(rung), [launch]() -> Result<Sample> {
+  return {"casemate", isolation_of(boxes), [launch]() -> Result<Sample> {
             return Sample{TRY(sample_of(launch, kPrint.expected)), {}};
           }};
 }
 
 }  // namespace
 
-Result<void> measure_hot_print(const Place& place, const char* name, engine::Isolation rung) {
-  return measure_hot(place, turns_of(place, name, milliseconds{1000}), kPrint, rung);
+Result<void> measure_hot_print(const Place& place, const char* name, Boxes boxes) {
+  return measure_hot(place, turns_of(place, name, milliseconds{1000}), kPrint, boxes);
 }
 
-Result<void> measure_pandas_job(const Place& place, const char* name, engine::Isolation rung) {
-  return measure_hot(place, turns_of(place, name, milliseconds{700}), kPandas, rung);
+Result<void> measure_pandas_job(const Place& place, const char* name, Boxes boxes) {
+  return measure_hot(place, turns_of(place, name, milliseconds{700}), kPandas, boxes);
 }
 
-Result<void> measure_cold_run(const Place& place, const char* name, engine::Isolation rung) {
-  return add_rows(place, turns_of(place, name, milliseconds{800}), cold_arm(place, rung), kPrint);
+Result<void> measure_cold_run(const Place& place, const char* name, Boxes boxes) {
+  return add_rows(place, turns_of(place, name, milliseconds{800}), cold_arm(place, boxes), kPrint);
 }
 
 // One slot, made when it is asked for, and the run in it: what a pool that has none takes, once it has a
 // template.
-Result<void> measure_restore(const Place& place, const char* name, engine::Isolation rung) {
+Result<void> measure_restore(const Place& place, const char* name, Boxes boxes) {
   HotSlots slots = TRY(HotSlots::start(place, 1));
-  const engine::Request request = request_of(kPrint, rung);
-  const Arm ours{"casemate", isolation_of(rung), [&]() -> Result<Sample> {
+  const engine::Request request = request_of(kPrint, boxes);
+  const Arm ours{"casemate", isolation_of(boxes), [&]() -> Result<Sample> {
                    const Instant begun = now();
                    TRY(slots.ready(request, 1, Deadline::in(kPrepareTime)));
                    (void)TRY(slots.run(request, kPrint, HotSlots::Wanted::kHot));
@@ -96,7 +96,7 @@ Result<void> measure_restore(const Place& place, const char* name, engine::Isola
                  }};
   Turns turns = turns_of(place, name, milliseconds{6000});
   turns.most = std::min<std::size_t>(turns.most, 20);
-  Arm boots = cold_arm(place, rung);
+  Arm boots = cold_arm(place, boxes);
   boots.name = "cold_boot";
   for (Row& row : TRY(take_turns(turns, ours, {boots}))) place.report->rows.push_back(std::move(row));
   return {};

@@ -29,11 +29,23 @@ inline constexpr const char* kJail =
 inline constexpr const char* kGvisor =
     "gvisor: a kernel of its own in user space (runsc, ptrace), in a jail without Landlock";
 
+inline constexpr const char* kGvisorShared =
+    "gvisor: a kernel in user space (runsc, ptrace), in a jail without Landlock, which all runs of a tenant "
+    "share, one "
+    "after the other";
+
 inline constexpr const char* kMicrovm =
     "microvm: a kernel of its own on an emulated machine (QEMU, TCG), in a jail";
 
-// Of a rung.
-const char* isolation_of(engine::Isolation rung);
+// What our runs are in: the boxes of a rung, on gvisor each in a sandbox of its own or one after another in
+// one.
+struct Boxes {
+  constexpr Boxes(engine::Isolation on, engine::Sandbox whose = engine::Sandbox::kOwn)
+      : rung(on), sandbox(whose) {}
+  engine::Isolation rung;
+  engine::Sandbox sandbox;
+};
+const char* isolation_of(Boxes boxes);
 
 struct Place {
   engine::Paths parts;
@@ -50,9 +62,9 @@ struct Place {
 // Why a rung cannot be measured here; empty when it can.
 const std::string& missing_rung(const Place& place, engine::Isolation rung);
 
-// Each adds its rows under that name, of runs on that rung, and what it had to leave out.
+// Each adds its rows under that name, of runs in such boxes, and what it had to leave out.
 // Errors: internal (a sample was not right), unavailable, system.
-using Take = Result<void>(const Place& place, const char* name, engine::Isolation rung);
+using Take = Result<void>(const Place& place, const char* name, Boxes boxes);
 Take measure_hot_print, measure_pandas_job, measure_cold_run, measure_restore, measure_sustained,
     measure_memory, measure_live_1000;
 

@@ -18,6 +18,8 @@ TITLES = {
     "cold_run": "print(1), a whole cold casemate run",
     "hot_gvisor": "print(1), in a hot slot with a kernel of its own",
     "sustained_gvisor": "print(1) in gVisor, runs per second on all cores, everything charged",
+    "hot_gvisor_shared": "print(1), in a hot slot of a sandbox that runs of a tenant share",
+    "sustained_gvisor_shared": "print(1) in such sandboxes, runs per second on all cores, everything charged",
     "memory_gvisor_slot": "memory of one more that waits, with a kernel of its own",
     "hot_microvm": "print(1), in a hot slot on an emulated machine of its own",
     "restore_microvm": "print(1), on a machine restored for it, against one booted for it",

@@ -15,7 +15,7 @@ from casemate import _preload, _rehearsal, _reseed, _slot, _wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable
+    from typing import Callable, NoReturn
 
 # In a machine of its own: an emulated one translates what it executes, and has none of its template's translation.
 _REHEARSALS = 3
@@ -40,24 +40,32 @@ def main(preload: str, descriptor: int = 3, template: bool = False) -> "Callable
         if template:
             _become_another(descriptor)
     except BaseException as error:
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        os.write(2, f"\npreload {preload}: {text}"[:500].encode("utf-8", "replace"))
-        os._exit(1)
+        fail(preload, error)
     _reseed.reseed(drawn_from=True)
     del sys.modules["_casemate_slot"]
+    return _slot.Slot(descriptor, _slot.ROOT, lambda: park(descriptor), _slot.leaving(descriptor)).live
 
-    def park() -> None:
-        # Answered by the engine, so that being woken by it is rehearsed too: gVisor's kernel makes what it
-        # traces this process with anew for each of its own threads that comes to run it.
-        channel, again = _wire.Channel(descriptor), (0, _wire.AGAIN)
-        for left in reversed(range(_wire.PARK_ROUNDS)):
-            if not channel.send(_wire.PARKED, b""):
-                os._exit(1)
-            answer = os.read(descriptor, 8) if left else b""
-            if left and (int.from_bytes(answer[:4], "little"), int.from_bytes(answer[4:], "little")) != again:
-                os._exit(1)
 
-    return _slot.Slot(descriptor, _slot.ROOT, park, _slot.leaving(descriptor)).live
+def fail(preload: str, error: BaseException) -> "NoReturn":
+    """Ends a process that could not prepare itself, and says why."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    os.write(2, f"\npreload {preload}: {text}"[:500].encode("utf-8", "replace"))
+    os._exit(1)
+
+
+def park(descriptor: int) -> None:
+    """Tells the engine that this process waits for its program.
+
+    Answered by the engine, so that being woken by it is rehearsed too: gVisor's kernel makes what it traces
+    this process with anew for each of its own threads that comes to run it.
+    """
+    channel, again = _wire.Channel(descriptor), (0, _wire.AGAIN)
+    for left in reversed(range(_wire.PARK_ROUNDS)):
+        if not channel.send(_wire.PARKED, b""):
+            os._exit(1)
+        answer = os.read(descriptor, 8) if left else b""
+        if left and (int.from_bytes(answer[:4], "little"), int.from_bytes(answer[4:], "little")) != again:
+            os._exit(1)
 
 
 def _become_another(descriptor: int) -> None:

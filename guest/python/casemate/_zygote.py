@@ -31,7 +31,7 @@ def main(preload: str, link: int) -> "Callable[[], None]":
     try:
         _preload.load(preload)
         _rehearsal.warm_up()
-        _settle()
+        settle()
     except BaseException as error:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         _casemate_slot.failed(link, f"preload {preload}: {text}"[:500])
@@ -58,7 +58,7 @@ def _prepare_slot(descriptor: int, rehearse: bool) -> "Callable[[], None]":
     return _slot.Slot(descriptor, _slot.ROOT, park, _slot.leaving(descriptor)).live
 
 
-def _settle() -> None:
+def settle() -> None:
     """Leaves one thread, and a heap that slots do not write to for want of knowing better."""
     if len(os.listdir("/proc/self/task")) > 1:
         # OpenBLAS starts its threads when it is loaded, ends them before a fork, and starts them
