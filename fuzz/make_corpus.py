@@ -407,6 +407,8 @@ def policy_seeds() -> Iterator[tuple[str, bytes]]:
     yield "deep_lists", b"a = " + b"[" * 300 + b"]" * 300
     yield "deep_keys", b".".join([b"a"] * 300) + b" = 1\n"
     yield "deep_condition", b"[permissions]\nallow = ['a(" + b"(" * 60 + b"x > 1" + b")" * 60 + b")']\n"
+    yield "letter_outside_a_string", b"def\xc3\xb2lt = 1\n"
+    yield "odd_header", b"[*@example.com]\n"
     yield "nul", b"default = 'ask\0'\n"
     yield "not_utf8", b"default = '\xff'\n"
     yield "not_toml", b"default = ask\n"
@@ -424,6 +426,7 @@ def condition_seeds() -> Iterator[tuple[str, bytes]]:
     yield "pattern", b"mail.*@message(to !~ '*@example.com')"
     yield "flow", b"untrusted in run and (sink == external or effect != spend) and odd not in run"
     yield "call", b"mail.send(to='a@b', amount=12.50, l=[1, 'x', {y=null}])"
+    yield "call_cut_short", b"mail.send(a_name_that_is_longer_than_a_small_string=06.50)"
     yield "json_call", b'mail.send({"to": "a@b", "n": 1e400})'
     yield "deep", b"(" * 40 + b"a == 1" + b")" * 40
     yield "nots", b"not " * 40 + b"a == 1"

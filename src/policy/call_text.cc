@@ -30,7 +30,8 @@ class Parser {
                                      [&](const json::Member& member) { return member.key == name; });
       if (twice) return tokens_.fail_at(key, "an argument is given once");
       TRY(tokens_.expect("="));
-      members.push_back({std::move(name), TRY(value())});
+      json::Value content = TRY(value());  // not in the braces below: leaving them by an error leaks the name
+      members.push_back({std::move(name), std::move(content)});
     } while (tokens_.take_if(","));
     TRY(tokens_.expect(close));
     return json::Value::object(std::move(members));

@@ -85,6 +85,13 @@ TEST(Toml, WhatIsNoTomlIsOneMistakeWithItsPlace) {
   EXPECT_EQ(said("a = 01\n").substr(0, 2), "1:");
   EXPECT_EQ(said("[a\nb = 1\n").substr(0, 2), "1:");
   EXPECT_NE(said("a = 'x\ny'\n"), "(none)");
+  EXPECT_NE(said("[*]\n"), "(none)");
+  EXPECT_NE(said("[[*]]\n"), "(none)");
+  EXPECT_NE(said("a.* = 1\n"), "(none)");
+  for (const char* text :
+       {"é = 1\n", "a é = 1\n", "a = é\n", "a = 1 é\n", "[é]\n", "a = \"\"\"\\é\"\"\"\n", "a = 1\u00a0\n"}) {
+    EXPECT_EQ(said(text).substr(0, 2), "1:") << text;
+  }
   EXPECT_NE(said("a = {\n b = 1 }\n"), "(none)");
   EXPECT_EQ(said(""), "(none)");
   EXPECT_EQ(said("# a comment alone"), "(none)");
