@@ -115,6 +115,7 @@ Result<void> Slots::make_shared_slot(const pool::MakeSlot& action) {
   Made made;
   made.slot = action.slot;
   made.level = action.level;
+  if (made.level != pool::Level::kHot) made.rounds = 1;  // they are a rehearsal too
   made.rung = frame::Rung::kGvisor;
   made.name = shared.name;
   made.volume = "vol_" + crypto::random_hex(8);

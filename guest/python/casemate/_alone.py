@@ -53,14 +53,14 @@ def fail(preload: str, error: BaseException) -> "NoReturn":
     os._exit(1)
 
 
-def park(descriptor: int) -> None:
+def park(descriptor: int, rounds: int = _wire.PARK_ROUNDS) -> None:
     """Tells the engine that this process waits for its program.
 
     Answered by the engine, so that being woken by it is rehearsed too: gVisor's kernel makes what it traces
     this process with anew for each of its own threads that comes to run it.
     """
     channel, again = _wire.Channel(descriptor), (0, _wire.AGAIN)
-    for left in reversed(range(_wire.PARK_ROUNDS)):
+    for left in reversed(range(rounds)):
         if not channel.send(_wire.PARKED, b""):
             os._exit(1)
         answer = os.read(descriptor, 8) if left else b""

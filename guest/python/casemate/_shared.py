@@ -14,7 +14,7 @@ import sys
 
 import _casemate_slot
 
-from casemate import _alone, _preload, _rehearsal, _reseed, _slot, _zygote
+from casemate import _alone, _preload, _rehearsal, _reseed, _slot, _wire, _zygote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,4 +41,9 @@ def main(preload: str, disk: int, link: int = 3) -> "Callable[[], None]":
         gc.freeze()
     _reseed.reseed(drawn_from=rehearse)
     del sys.modules["_casemate_slot"]
-    return _slot.Slot(descriptor, _slot.ROOT, lambda: _alone.park(descriptor), _slot.leaving(descriptor)).live
+    rounds = _wire.PARK_ROUNDS if rehearse else 1  # which are a rehearsal too
+
+    def park() -> None:
+        _alone.park(descriptor, rounds)
+
+    return _slot.Slot(descriptor, _slot.ROOT, park, _slot.leaving(descriptor)).live
