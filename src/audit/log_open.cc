@@ -110,7 +110,8 @@ Result<std::unique_ptr<Log>> Log::open(const LogOptions& options) {
   if (opened || opened.error().code == ErrorCode::kInvalid) return opened;
   const std::string prefix = "audit log: ";
   const std::string& message = opened.error().message;
-  return tl::unexpected(Error{ErrorCode::kUnavailable, message.starts_with(prefix) ? message : prefix + message,
+  return tl::unexpected(Error{ErrorCode::kUnavailable,
+                              message.starts_with(prefix) ? message : prefix + message,
                               opened.error().errno_value});
 }
 

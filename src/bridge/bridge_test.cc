@@ -313,7 +313,9 @@ TEST_F(BridgeTest, WhatIsUnderWayAtTheEndIsRecordedAndNobodyIsTold) {
 
 TEST_F(BridgeTest, BudgetsAreCharged) {
   tool("pay.send");
-  start("[permissions]\nallow = [\"*\"]\n[labels.sources]\n[[budgets.calls]]\nof = \"pay.*\"\nmax = 2\n");
+  start(
+      "[permissions]\nallow = [\"*\"]\n[labels.sources]\n[[budgets.calls]]\nof = \"pay.*\"\nmax = 2\nbeyond "
+      "= \"deny\"\n");
   for (int i = 0; i < 3; ++i) call("pay.send");
   const auto told = answers(3);
   EXPECT_EQ(told.at(1).status, frame::ReplyStatus::kValue);

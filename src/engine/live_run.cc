@@ -238,6 +238,16 @@ Result<void> LiveRun::take_call(const frame::Frame& frame) {
   return calls_->take(frame);
 }
 
+void LiveRun::tell_calls(outcome::Outcome& result) const {
+  if (request_.grants) result.policy_digest = "sha256:" + request_.grants->policy_sha256;
+  if (calls_) {
+    result.calls = calls_->told();
+    result.calls_left_out = calls_->left_out();
+  }
+  const policy::Labels& labels = calls_ ? calls_->labels() : request_.labels;
+  for (const auto& [label, source] : labels.all()) result.labels.push_back(label);
+}
+
 Result<void> LiveRun::write_control() {
   std::string_view bytes = TRY(feed_.pending());
   const bool feeds = !bytes.empty();

@@ -56,8 +56,8 @@ class LiveRun {
   // Our ends of a slot that is over: to close them takes longer than all else that comes after a short run.
   Lease take_lease();
   Instant started_at() const { return started_at_; }
-  // What it called; nullptr: nothing.
-  const bridge::Bridge* calls() const { return calls_ ? &*calls_ : nullptr; }
+  // What it called, and what it was exposed to.
+  void tell_calls(outcome::Outcome& result) const;
 
  private:
   void be_on(frame::Rung rung);

@@ -75,17 +75,6 @@ void take_output(const LiveRun& run, Outcome& result) {
   result.output = run.capture().combined();
 }
 
-void take_calls(const Request& request, const LiveRun& run, Outcome& result) {
-  if (request.grants) result.policy_digest = "sha256:" + request.grants->policy_sha256;
-  const bridge::Bridge* calls = run.calls();
-  if (calls != nullptr) {
-    result.calls = calls->told();
-    result.calls_left_out = calls->left_out();
-  }
-  for (const auto& [label, source] : (calls != nullptr ? calls->labels() : request.labels).all())
-    result.labels.push_back(label);
-}
-
 // Copies what the program declared, what the request named and what the captures spooled.
 void collect(const Request& request, const LiveRun& run, Products& products,
              const Products::OpenInLayer& open, Outcome& result, outcome::Observed& observed) {
@@ -334,7 +323,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
     // The slot's end and its successor come after the answer: settle() begins them.
     if (slots_ && !live.slot) slots_->act(now());
     if (result.program_sha256.empty()) result.program_sha256 = crypto::sha256_hex(request.program);
-    take_calls(request, run, result);
+    run.tell_calls(result);
     result.ending = outcome::decide(observed);
     result.usage = observed.usage;
     result.usage.occupied_ms = ms_between(live.asked_at, now());

@@ -142,7 +142,8 @@ Result<Child> spawn(const SpawnOptions& options) {
   const pid_t pid = ::vfork();
   if (pid < 0) return fail_errno("vfork");
   if (pid == 0) {
-    child_errno = become_program(program, argument_array, environment_array, fd_array, count, directory, new_session);
+    child_errno =
+        become_program(program, argument_array, environment_array, fd_array, count, directory, new_session);
     ::_exit(127);
   }
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

@@ -26,7 +26,7 @@ PACKAGE_ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PACKAGE_ROOT))
 
 from casemate import _wire  # noqa: E402
-from messages import frame, request  # noqa: E402, F401
+from messages import frame, parse, request  # noqa: E402, F401
 
 # Another interpreter than the image's can be tried: CASEMATE_TEST_PYTHON=/path/to/python3.13.
 PYTHON = os.environ.get("CASEMATE_TEST_PYTHON", sys.executable)
@@ -304,7 +304,7 @@ class Engine:
         outputs = _pump(process, ours, message, kill_when, begin + timeout, answer)
         status = process.wait()
         ours.close()
-        frames = _parse(outputs["control"])
+        frames = parse(outputs["control"])
         done = None
         if frames and frames[-1][0] == _wire.DONE:
             done = int.from_bytes(frames.pop()[1][0][1], "little")
@@ -354,7 +354,7 @@ def _pump(
                         data = b""
                     held[key.data] += data
                     if key.data == "control" and answer is not None:
-                        frames = _parse(bytes(held["control"][told:]))
+                        frames = parse(bytes(held["control"][told:]))
                         told += sum(8 + sum(8 + len(data) for _, data in fields) for _, fields in frames)
                         message += answer(frames)
                         if message:
@@ -380,30 +380,6 @@ def _pump(
     process.stdout.close()
     process.stderr.close()
     return {name: bytes(data) for name, data in held.items()}
-
-
-def _parse(control: bytes) -> "list[tuple[int, list[tuple[int, bytes]]]]":
-    """Whole frames of what the runner sent; a program may have added rubbish, which ends the list."""
-    parsed = []
-    while len(control) >= 8:
-        size = int.from_bytes(control[:4], "little")
-        if (
-            size > _wire.FRAME_PAYLOAD_MAX
-            or control[6:8] != b"\0\0"
-            or len(control) < 8 + size
-        ):
-            break
-        try:
-            parsed.append(
-                (
-                    control[4] | control[5] << 8,
-                    list(_wire.fields(control[8 : 8 + size])),
-                )
-            )
-        except _wire.ProtocolError:
-            break
-        control = control[8 + size :]
-    return parsed
 
 
 class RunnerTest(unittest.TestCase):

@@ -39,3 +39,27 @@ def request(
     if memory_bytes:
         start.append(_wire.number_field(_wire.TAG_NUMBER, memory_bytes))
     return out + frame(_wire.START, *start)
+
+
+def parse(control: bytes) -> "list[tuple[int, list[tuple[int, bytes]]]]":
+    """Whole frames of what the runner sent; a program may have added rubbish, which ends the list."""
+    parsed = []
+    while len(control) >= 8:
+        size = int.from_bytes(control[:4], "little")
+        if (
+            size > _wire.FRAME_PAYLOAD_MAX
+            or control[6:8] != b"\0\0"
+            or len(control) < 8 + size
+        ):
+            break
+        try:
+            parsed.append(
+                (
+                    control[4] | control[5] << 8,
+                    list(_wire.fields(control[8 : 8 + size])),
+                )
+            )
+        except _wire.ProtocolError:
+            break
+        control = control[8 + size :]
+    return parsed

@@ -113,7 +113,7 @@ class Declared(RunnerTest):
             "import sys\nbefore = set(sys.modules)\nimport casemate\nprint(set(sys.modules) - before,"
             " dir(casemate))"
         )
-        self.assertEqual(ended.stdout, b"set() ['artifact']\n")
+        self.assertEqual(ended.stdout, b"set() ['ToolDenied', 'ToolError', 'artifact', 'tools']\n")
 
     def test_outside_a_box_it_says_so(self) -> None:
         import os

@@ -11,9 +11,10 @@ import test_program
 import test_report
 import test_results
 import test_streams
+import test_tools
 from slots import SlotEngine
 
-_MODULES = (test_artifacts, test_ends, test_program, test_report, test_results, test_streams)
+_MODULES = (test_artifacts, test_ends, test_program, test_report, test_results, test_streams, test_tools)
 
 
 def load_tests(

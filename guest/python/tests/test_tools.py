@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import unittest
 from collections.abc import Callable
 from typing import Any, Optional
@@ -360,9 +359,4 @@ class Hostile(ToolsTest):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--hot"]:
-        from slots import SlotEngine
-
-        RunnerTest.new_engine = SlotEngine  # type: ignore[assignment]
-        del sys.argv[1]
     unittest.main()
