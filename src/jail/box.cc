@@ -26,9 +26,6 @@ using frame::wall_bit;
 
 // CPU time is read at most this often and at least when it could first have been used up.
 constexpr milliseconds kCpuCheckFloor{10};
-// From the request to a parked box; of a machine, whose kernel and guest may be emulated.
-constexpr milliseconds kMakeTime{20'000};
-constexpr milliseconds kMachineMakeTime{60'000};
 constexpr int kWaitByPidfd = 3;  // P_PIDFD, linux/wait.h
 
 std::uint64_t micros_between(Instant from, Instant to) {
@@ -131,10 +128,6 @@ std::optional<Instant> Box::next_deadline() const {
   if (dead_ || cause_) return std::nullopt;  // a killed box ends by itself: its pidfd tells
   if (!running_) return guest_parked_ ? std::nullopt : std::optional(made_at_ + make_time());
   return std::min(wall_end(), next_cpu_check_);
-}
-
-milliseconds Box::make_time() const {
-  return spec_.rung == frame::Rung::kMicrovm ? kMachineMakeTime : kMakeTime;
 }
 
 bool Box::wall_clock_on() const { return !kTestBuild || (spec_.walls_off & wall_bit(Wall::kWallClock)) == 0; }

@@ -24,6 +24,10 @@ namespace {
 
 using frame::EndCause;
 
+// From the request to a parked box; of a machine, whose kernel and guest may be emulated.
+constexpr milliseconds kMakeTime{20'000};
+constexpr milliseconds kMachineMakeTime{60'000};
+
 // The pid of the process that a pidfd stands for, in our own namespace: the line "Pid:" of its fdinfo (Linux
 // 5.5). 0 when it has ended.
 int pid_of(const sys::Fd& pidfd) {
@@ -68,6 +72,10 @@ ino_t pid_namespace_of(int pid) {
 }
 
 }  // namespace
+
+milliseconds Box::make_time() const {
+  return spec_.rung == frame::Rung::kMicrovm ? kMachineMakeTime : kMakeTime;
+}
 
 void Box::make_in_nest(const Plan& plan, BoxFds fds, std::vector<sys::Fd> task_files, Steps& steps) {
   running_ = false;

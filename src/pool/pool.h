@@ -14,8 +14,7 @@
 //   slots and nests together cost no more than the memory budget;
 //   no more slots than the teardown debt allows are between checkout and proof;
 //   a slot that was handed out ends destroyed with every row of proof, or quarantined.
-// An event that does not fit is refused with an error and changes nothing. One thread. `now` never goes back
-// from one call to the next.
+// An event that does not fit is refused with an error and changes nothing. One thread. `now` never goes back.
 #pragma once
 
 #include <cstddef>
@@ -133,8 +132,7 @@ class Pool {
   // no rows, is not used but destroyed.
   // Errors: denied (its volume is that of another slot or of a destroyed one; this stops the pool).
   Result<void> slot_ready(SlotId slot, Level level, BirthRecord birth, Instant now);
-  // Its guest, which prepares itself, has said that it is at it: the time that it has begins anew. A pool
-  // that nobody asked for a while has not heard it in time.
+  // Its guest, which prepares itself, has said that it is at it: the time that it has begins anew.
   Result<void> slot_alive(SlotId slot, Instant now);
   Result<void> slot_failed(SlotId slot, const std::string& reason, Instant now);
   Result<void> slot_running(SlotId slot, Instant now);  // the program is in

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import Casemate
 from rungs import on, outcome_of
-from test_tools import FRAMES, HOSTILE, IMPORT, SOURCES, Tools
+from tools_kit import FRAMES, HOSTILE, IMPORT, SOURCES, Tools
 
 RUNGS = on("gvisor", "gvisor hot", "microvm", "microvm hot")
 POLICY = '[permissions]\ndeny = ["peer.no"]\nask = ["peer.ask"]\nallow = ["peer.*"]\n' + SOURCES

@@ -6,63 +6,10 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import Casemate, Ended
-
-PEER = Path(__file__).resolve().parent / "tools_peer.py"
-SOURCES = "[labels.sources]\n"  # present: a result has the labels that somebody says, and no others
-ALLOW = '[permissions]\nallow = ["*"]\n' + SOURCES
-IMPORT = "from casemate import tools, ToolDenied, ToolError\n"
-
-
-class Tools:
-    """A tools file, a policy, and what both sides wrote down."""
-
-    def __init__(self, casemate: Casemate, folder: Path) -> None:
-        self.casemate, self.folder = casemate, folder
-        self.entries: list[str] = []
-        self.policy = ALLOW
-
-    def tool(self, name: str, **options: str) -> None:
-        lines = [f"name = {json.dumps(name)}", 'connector = "peer"']
-        lines += [f"{key} = {value}" for key, value in options.items()]
-        self.entries.append("[[tools]]\n" + "\n".join(lines) + "\n")
-
-    def write(self) -> list[str]:
-        command = json.dumps(["/usr/bin/python3", "-I", str(PEER), str(self.folder / "peer.log")])
-        text = f'[connectors.peer]\nkind = "exec"\nunboxed = true\ncommand = {command}\n' + "\n".join(self.entries)
-        (self.folder / "tools.toml").write_text(text)
-        (self.folder / "policy.toml").write_text(self.policy)
-        return ["--tools", str(self.folder / "tools.toml"), "--policy", str(self.folder / "policy.toml"),
-                "--audit", str(self.folder / "audit"), "--weaken", "unboxed-connector"]  # fmt: skip
-
-    def run(self, program: str, *options: str, **more: Any) -> Ended:
-        return self.casemate.python(IMPORT + program, *self.write(), *options, **more)
-
-    def printed(self, program: str, *options: str, **more: Any) -> str:
-        outcome = self.run(program, *options, **more).outcome
-        assert outcome["status"] == "ok", outcome["report"]
-        text: str = outcome["stdout"]["text"]
-        return text
-
-    @property
-    def effects(self) -> list[dict[str, str]]:
-        """What the peer was asked, by its own word."""
-        log = self.folder / "peer.log"
-        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        """What the audit log says, in the order of its chains."""
-        found: list[dict[str, Any]] = []
-        for segment in sorted((self.folder / "audit/writers").glob("*/*.jsonl")):
-            found += [json.loads(line) for line in segment.read_text().splitlines()]
-        return found
-
-    def kinds(self, kind: str) -> list[dict[str, Any]]:
-        return [record for record in self.records if record["kind"] == kind]
+from conftest import Casemate
+from tools_kit import IMPORT, SOURCES, Tools
 
 
 @pytest.fixture
@@ -373,49 +320,6 @@ print(held() - before < 20_000)
     outcome = json.loads(process.communicate()[0])
     assert outcome["stdout"]["text"] == "True\n", outcome["report"]
     assert kit.casemate.sanitized or 0 < most < 120_000, most
-
-
-HOSTILE = {
-    "garbage": r"os.write(3, b'\xff' * 64)",
-    "half a call": "os.write(3, frame(32, field(7, (1).to_bytes(8, 'little')) + field(3, b'peer.echo') + field(1, b'{}'))[:-3])",
-    "a number twice": "os.write(3, call(5) + call(5))",
-    "a piece of nothing": "os.write(3, frame(33, field(7, (9).to_bytes(8, 'little')) + field(1, b'{}')))",
-    "an answer": "os.write(3, frame(10, field(7, (9).to_bytes(8, 'little'))))",
-    "the engine's own frames": "os.write(3, frame(4, b'') + frame(1, b''))",
-    "calls without end": "while True: os.write(3, call(next(n)))",
-    "pieces without end": "os.write(3, call(1, more=True))\nwhile True: os.write(3, frame(33, field(7, (1).to_bytes(8, 'little')) + field(1, b'x' * 500000) + field(64, b'')))",
-}
-FRAMES = """
-import os, itertools
-n = itertools.count(1)
-def field(tag, data): return tag.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data
-def frame(kind, payload): return len(payload).to_bytes(4, "little") + kind.to_bytes(4, "little") + payload
-def call(number, name=b"peer.echo", text=b"{}", more=False):
-    return frame(32, field(7, number.to_bytes(8, "little")) + field(3, name) + field(1, text) + (field(64, b"") if more else b""))
-"""
-
-
-@pytest.mark.parametrize("what", HOSTILE)
-def test_a_guest_that_breaks_the_protocol_disturbs_nobody(kit: Tools, what: str) -> None:
-    kit.tool("peer.echo", durable="false")
-    ended = kit.run(FRAMES + "print('on', flush=True)\n" + HOSTILE[what], "--wall", "3s")
-    outcome = ended.outcome
-    assert outcome["stdout"]["text"] == "on\n" and outcome["teardown"]["verdict"] == "destroyed", outcome["report"]
-    assert outcome["status"] in ("ok", "limit", "error"), outcome["report"]
-    assert len(kit.kinds("verdict")) == len(kit.kinds("result")) == len(kit.effects)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['{"a": 1, "a": 2}', '{"a": "\\ud800"}', "[1]", '{"a": NaN}', '{"a": 1e999999999999}', "{" * 10, '{"a": ' * 100 + "1" + "}" * 100, "\\xff"],
-)  # fmt: skip
-def test_arguments_that_are_no_json_are_refused(kit: Tools, text: str) -> None:
-    kit.tool("peer.echo", arguments="'''{\"type\": \"object\"}'''")
-    program = FRAMES + f"os.write(3, call(1, text={text!r}.encode('latin-1')))\nimport time; time.sleep(0.5)\nprint(os.read(3, 9999))"
-    outcome = kit.run(program).outcome
-    assert "invalid" in outcome["stdout"]["text"] or outcome["status"] == "ok", outcome["report"]
-    if "e999" not in text:
-        assert kit.effects == [] and outcome["calls"][0]["status"] == "invalid", outcome["calls"]
 
 
 def test_a_long_call_meets_the_wall_clock(kit: Tools) -> None:
