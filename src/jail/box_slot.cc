@@ -26,7 +26,7 @@ using frame::EndCause;
 
 // From the request to a parked box; of a machine, whose kernel and guest may be emulated.
 constexpr milliseconds kMakeTime{20'000};
-constexpr milliseconds kMachineMakeTime{60'000};
+constexpr milliseconds kMachineMakeTime{40'000};
 
 // The pid of the process that a pidfd stands for, in our own namespace: the line "Pid:" of its fdinfo (Linux
 // 5.5). 0 when it has ended.

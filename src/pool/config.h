@@ -43,7 +43,7 @@ struct PoolConfig {
   milliseconds nest_start_max{30'000};
   milliseconds template_start_max{120'000};
   // The warden gives them no longer: a machine that was restored rehearses again, on an emulated processor.
-  milliseconds slot_create_max{20'000}, restored_create_max{60'000};
+  milliseconds slot_create_max{20'000}, restored_create_max{40'000};
   // Then it is quarantined. Longer than a warden tries to show that a slot is gone, which is 10 s to end it
   // and 10 s to remove its groups: what it says in the end says more than that it took long.
   milliseconds teardown_max{25'000};

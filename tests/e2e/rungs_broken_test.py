@@ -155,8 +155,8 @@ RESTORED = {
     ),
     "cannot be made fresh": (DONE + "message 11 04 '\\x05\\x00\\x00\\x00'\nwait_for_ever\n", "stir the guest's entropy: Input/output error"),
     "says another thing than that it is fresh": ("message 12 01 x\nwait_for_ever\n", "find the machine as its template was"),
-    "never parks": (DONE + DONE + "wait_for_ever\n", "within 60 s"),
-    "parks once and no more": (DONE + DONE + "parked\nwait_for_ever\n", "within 60 s"),
+    "never parks": (DONE + DONE + "wait_for_ever\n", "within 40 s"),
+    "parks once and no more": (DONE + DONE + "parked\nwait_for_ever\n", "within 40 s"),
 }  # fmt: skip
 
 
