@@ -11,6 +11,7 @@
 #include "crypto/sha256.h"
 #include "json/reader.h"
 #include "json/utf8.h"
+#include "json/writer.h"
 #include "schema/check.h"
 
 namespace casemate::bridge {
@@ -38,6 +39,28 @@ std::string list_of(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
+}
+
+// The arguments as the schema names them, where a program has spelled one as Python does; nothing: it has
+// not.
+std::optional<std::string> named_arguments(const Granted& granted, const json::Value& arguments) {
+  bool spelled = false;
+  json::Writer writer;
+  writer.begin_object();
+  for (const json::Member& member : arguments.members()) {
+    std::string_view name = member.key;
+    for (const schema::Parameter& parameter : granted.parameters) {
+      const bool is_it = parameter.python == name && parameter.name != name;
+      if (!is_it || arguments.find(parameter.name) != nullptr) continue;
+      name = parameter.name;
+      spelled = true;
+      break;
+    }
+    writer.key(name).value(member.value);
+  }
+  writer.end_object();
+  if (!spelled) return std::nullopt;
+  return std::move(writer).take();
 }
 
 }  // namespace
@@ -133,12 +156,17 @@ void Bridge::call(WantedCall wanted) {
   if (wanted.too_large)
     return refuse("invalid", "its arguments are longer than " + format_bytes(limits_.arguments));
   const json::ReadLimits limits{limits_.arguments.count, json::kReaderDepthMax, 100'000};
-  const auto arguments = json::read(wanted.arguments, limits);
+  auto arguments = json::read(wanted.arguments, limits);
   if (!arguments)
     return refuse("invalid", "its arguments are no JSON that can be taken: " + arguments.error().message);
   if (arguments->kind() != json::Value::Kind::kObject)
     return refuse("invalid",
                   "its arguments should be an object, and are " + std::string(kind_name(arguments->kind())));
+  if (auto named = named_arguments(*granted, *arguments)) {
+    wanted.arguments = std::move(*named);
+    arguments = json::read(wanted.arguments, limits);
+    if (!arguments) return refuse("invalid", arguments.error().message);
+  }
   const Tool& tool = granted->tool;
   if (tool.arguments) {
     const auto report = schema::check(*tool.arguments, *arguments);

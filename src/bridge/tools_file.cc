@@ -113,37 +113,19 @@ void read_exec(Table& table, ConnectorSpec& spec, Mistakes& mistakes) {
     for (const Text& word : command->items) spec.command.push_back(word.text);
     if (command->items.empty()) mistakes.add(command->place, table.name() + ".command is empty");
   }
-  if (const auto unboxed = table.boolean("unboxed")) spec.unboxed = unboxed->value;
-}
-
-void read_http(Table& table, ConnectorSpec& spec, Mistakes& mistakes) {
-  table.need("url");
-  if (const auto url = table.text("url")) {
-    spec.url = url->text;
-    if (!url->text.starts_with("http://") && !url->text.starts_with("https://"))
-      mistakes.add(url->place, table.name() + ".url should begin with http:// or https://");
-  }
-  if (auto headers = table.table("headers")) {
-    for (const toml::Entry& entry : headers->entries()) {
-      if (entry.value.kind == toml::Node::Kind::kString)
-        spec.headers.emplace_back(entry.key.text, entry.value.text.text);
-      else
-        mistakes.add(entry.value.place,
-                     "a header should be the name of a variable of the environment that has its value");
-    }
-  }
+  const auto unboxed = table.boolean("unboxed");
+  if (!unboxed || !unboxed->value)
+    mistakes.add(
+        unboxed ? unboxed->place : table.place(),
+        table.name() + " would run in a box of its own, which this version cannot: say unboxed = true");
 }
 
 void read_connector(Table& table, const std::string& name, ToolsFile& file, Mistakes& mistakes) {
   ConnectorSpec spec;
   spec.name = name;
   table.need("kind");
-  const auto kind = table.word("kind", {"exec", "http", "caller"});
+  const auto kind = table.word("kind", {"exec", "caller"});
   if (kind && kind->text == "exec") read_exec(table, spec, mistakes);
-  if (kind && kind->text == "http") {
-    spec.kind = ConnectorSpec::Kind::kHttp;
-    read_http(table, spec, mistakes);
-  }
   if (kind && kind->text == "caller") spec.kind = ConnectorSpec::Kind::kCaller;
   if (const auto parallel = table.integer("parallel", 1, 256))
     spec.parallel = static_cast<std::size_t>(parallel->value);

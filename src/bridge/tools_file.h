@@ -3,6 +3,7 @@
 //     [connectors.books]
 //     kind = "exec"
 //     command = ["/usr/bin/python3", "books.py"]
+//     unboxed = true
 //
 //     [[tools]]
 //     name = "ledger.read"
@@ -12,10 +13,8 @@
 //     ["tenant"]}'''
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "bridge/toolbox.h"
@@ -25,15 +24,11 @@ namespace casemate::bridge {
 
 // What gives capabilities their bodies, as the file says it. connect makes the thing itself.
 struct ConnectorSpec {
-  enum class Kind { kExec, kHttp, kCaller };
+  enum class Kind { kExec, kCaller };
   std::string name;
   Kind kind = Kind::kExec;
-  std::vector<std::string> command;  // kExec: not empty
-  bool unboxed = false;              // kExec: without a box of its own; needs the weakening
-  std::string url;                   // kHttp: "http://…" or "https://…"
-  // kHttp: name, and the variable of our environment that has the value, so that no secret is in the file.
-  std::vector<std::pair<std::string, std::string>> headers;
-  std::size_t parallel = 16;  // calls at once
+  std::vector<std::string> command;  // kExec: not empty. It has no box, which needs the weakening
+  std::size_t parallel = 16;         // calls at once
 };
 
 struct ToolsFile {

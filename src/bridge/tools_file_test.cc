@@ -5,7 +5,7 @@
 namespace casemate::bridge {
 namespace {
 
-constexpr const char* kConnector = "[connectors.c]\nkind = \"exec\"\ncommand = [\"x\"]\n";
+constexpr const char* kConnector = "[connectors.c]\nkind = \"exec\"\ncommand = [\"x\"]\nunboxed = true\n";
 
 std::string tool(const std::string& lines) {
   return std::string(kConnector) + "[[tools]]\nname = \"a.b\"\nconnector = \"c\"\n" + lines;
@@ -24,9 +24,7 @@ time_max = "5s"
 arguments = '{"type": "object"}'
 result = '''{"type": "array"}'''
 [connectors.h]
-kind = "http"
-url = "https://example.com/call"
-headers = {Authorization = "BANK_TOKEN"}
+kind = "caller"
 parallel = 4
 )"));
   ASSERT_TRUE(file.mistakes.empty()) << file.mistakes.front().what;
@@ -43,8 +41,7 @@ parallel = 4
   EXPECT_TRUE(one.arguments && one.result);
   EXPECT_EQ(file.connectors, std::vector<std::string>{"c"});
   ASSERT_EQ(file.specs.size(), 2U);
-  EXPECT_EQ(file.specs[1].kind, ConnectorSpec::Kind::kHttp);
-  EXPECT_EQ(file.specs[1].headers.at(0).second, "BANK_TOKEN");
+  EXPECT_EQ(file.specs[1].kind, ConnectorSpec::Kind::kCaller);
   EXPECT_EQ(file.specs[1].parallel, 4U);
 }
 
@@ -70,11 +67,12 @@ TEST(ToolsFile, EachMistakeIsToldWithItsPlace) {
       {tool("[[tools]]\nconnector = \"c\"\n"), "name"},
       {tool("[[tools]]\nname = \"casemate.x\"\nconnector = \"c\"\n"), "casemate."},
       {tool("[[tools]]\nname = \"a b\"\nconnector = \"c\"\n"), "a b"},
-      {"[connectors.c]\nkind = \"exec\"\n", "command"},
-      {"[connectors.c]\nkind = \"exec\"\ncommand = []\n", "command"},
+      {"[connectors.c]\nkind = \"exec\"\nunboxed = true\n", "command"},
+      {"[connectors.c]\nkind = \"exec\"\nunboxed = true\ncommand = []\n", "command"},
       {"[connectors.c]\nkind = \"magic\"\n", "kind"},
       {"[connectors.c]\n", "kind"},
-      {"[connectors.c]\nkind = \"http\"\nurl = \"file:///etc/passwd\"\n", "url"},
+      {"[connectors.c]\nkind = \"exec\"\ncommand = [\"x\"]\n", "unboxed"},
+      {"[connectors.c]\nkind = \"exec\"\ncommand = [\"x\"]\nunboxed = false\n", "unboxed"},
       {"[connectors.c]\nkind = \"caller\"\nurl = \"x\"\n", "url"},
       {"connectors = 1\n", "connectors"},
       {"x = 1\n", "x"},

@@ -25,8 +25,6 @@ Result<std::shared_ptr<bridge::Connector>> make_connector(const bridge::Connecto
       ExecOptions options{spec.command, bare_environment(), folder, spec.parallel};
       return std::make_shared<ExecConnector>(std::move(options));
     }
-    case bridge::ConnectorSpec::Kind::kHttp:
-      return fail(ErrorCode::kInvalid, "connectors." + spec.name + ": kind \"http\" is not there yet");
     case bridge::ConnectorSpec::Kind::kCaller: break;
   }
   return fail(ErrorCode::kInvalid,

@@ -94,6 +94,18 @@ print(tools.peer.echo(amount=1, class_="c"))
     assert len(kit.effects) == 1 and len(kit.kinds("verdict")) == 1
 
 
+def test_an_argument_that_is_no_python_name_has_a_spelling(kit: Tools) -> None:
+    schema = '{"type": "object", "additionalProperties": false, "properties": {"content-type": {}, "from": {}, "from_": {}}}'
+    kit.tool("peer.echo", arguments=f"'''{schema}'''")
+    program = """
+print(tools.search()[0]["signature"])
+print(tools.peer.echo(content_type=1), tools.peer.echo(**{"content-type": 2}), tools.peer.echo(**{"from": 3}))
+"""
+    signature, printed = kit.printed(program).splitlines()
+    assert "content_type" in signature
+    assert printed == "{'content-type': 1} {'content-type': 2} {'from': 3}"
+
+
 def test_numbers_cross_exactly(kit: Tools) -> None:
     result = """'''{"type": "object", "properties": {"d": {"type": ["number", "string"], "format": "decimal"}}}'''"""
     kit.tool("peer.raw", result=result)
