@@ -34,13 +34,10 @@ async def call(name: str, arguments: "dict[str, Any]") -> "Any":
     pending = _bridge.Pending(then)
     _watch(loop, bridge, 1)
     try:
-        number = bridge.begin(name, text, pending)
-        try:
-            await answered
-        except BaseException:
-            bridge.forget(number)
-            raise
+        bridge.begin(name, text, pending)
+        await answered
     finally:
+        bridge.forget(pending)
         _watch(loop, bridge, -1)
     return _tools.result(name, pending)
 

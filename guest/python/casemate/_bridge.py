@@ -8,7 +8,7 @@ nothing here is a secret, and nothing here is trusted.
 
 import os
 from _functools import partial  # type: ignore[attr-defined, unused-ignore]
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
 
 from casemate import _wire
 from casemate._errors import ToolError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _PIECE = _wire.FRAME_PAYLOAD_MAX // 2
 _READ_SIZE = 1 << 18
 _MORE = _wire.field(_wire.TAG_MORE, b"")
+# Whoever waits looks by itself whether somebody reads, this often, in seconds: an exception out of a signal's
+# handler may come at any point, that where the work of reading is handed on as well.
+_LOOK_AGAIN = 0.1
 _CLOSED = "the control socket (descriptor 3) is closed"
 
 
@@ -33,6 +36,7 @@ class Pending:
         self.whole = False
         self.lost = ""  # why there will be no answer
         self.then = then
+        self.number = 0  # once it is sent
         self.turn = allocate_lock()  # held; released when this is whole or is to read for all
         self.turn.acquire()
 
@@ -65,10 +69,9 @@ class Bridge:
     def __init__(self, channel: "_wire.Channel", descriptor: int) -> None:
         self._channel = channel
         self._descriptor = descriptor
-        self._state = allocate_lock()
+        # No lock guards these: each step is one operation of C code, done or not done.
         self._under_way: "dict[int, Pending]" = {}
         self._next = 1
-        self._reading = False
         self._sending = False
         # Where in all that came this is, and what came and is not looked at yet. One value, so that it changes at
         # once: whoever reads may be interrupted anywhere, and the next begins with what is held.
@@ -77,35 +80,34 @@ class Bridge:
         # One read per turn, by C code alone: what was read is in a variable before any handler of a signal
         # can raise something, so an interrupted wait loses no bytes.
         self._reads = iter(partial(os.read, descriptor, _READ_SIZE), None)
+        # Held by whoever reads for all; taken as data is read.
+        self._reader = allocate_lock()
+        self._becomes_reader = iter(partial(self._reader.acquire, False), None)
+        self._reading_thread = 0
 
-    def begin(self, name: str, arguments: bytes, pending: "Pending") -> int:
-        """Sends a call; returns its number. Raises ToolError when that cannot be."""
+    def begin(self, name: str, arguments: bytes, pending: "Pending") -> None:
+        """Sends a call. Raises ToolError when that cannot be. Who does not wait for it to its end forgets it."""
         if not self._channel.owned():
             raise ToolError(name, "process", "only the program's first process can call: hand results to its children")
         data = _frames_of(name, arguments)
         with self._channel.lock:
             if self._sending:
                 raise ToolError(name, "busy", "a signal handler calls while its thread is sending a call")
-            with self._state:
+            self._sending = True
+            try:
                 if not self._lost and not self._channel.usable():
                     self._lost = _CLOSED
                 if self._lost:
                     raise ToolError(name, "lost", self._lost)
-                number = self._next
+                pending.number = self._next
                 self._next += 1
-                self._under_way[number] = pending
-            self._sending = True
-            try:
-                self._send(b"".join([part for piece in data for part in _numbered(piece, number)]))
+                self._under_way[pending.number] = pending
+                self._send(b"".join([part for piece in data for part in _numbered(piece, pending.number)]))
             except OSError as error:
                 self._lose(_CLOSED)
                 raise ToolError(name, "lost", f"{_CLOSED}: {error}", None) from None
-            except BaseException:
-                self.forget(number)
-                raise
             finally:
                 self._sending = False
-            return number
 
     def _send(self, data: bytes) -> None:
         # As with what is read: how much was written is in a variable before a handler of a signal can raise.
@@ -121,46 +123,50 @@ class Bridge:
             raise
 
     def call(self, name: str, arguments: bytes, pending: "Pending") -> None:
-        """Sends a call and waits until it is over. Raises as begin() and wait() do."""
-        self.wait(self.begin(name, arguments, pending), pending)
+        """Sends a call and waits until it is over. Raises ToolError when it cannot be sent.
 
-    def wait(self, number: int, pending: "Pending") -> None:
-        """Until it is over. An exception of a signal handler gets through, and loses no other call's answer."""
-        reads = False
+        An exception out of a signal's handler gets through, and loses no other call's answer.
+        """
+        reads, thread = False, get_ident()
+        if thread == self._reading_thread:
+            raise ToolError(name, "busy", "a signal handler calls while its thread waits for a call")
         try:
+            self.begin(name, arguments, pending)
             while not pending.over:
-                with self._state:
-                    if not self._reading and not pending.over:
-                        self._reading = reads = True
+                for reads in self._becomes_reader:
+                    break
                 if reads:
-                    while not pending.over:
-                        self._read_once()
-                elif not pending.over:
-                    pending.turn.acquire()
-        except BaseException:
-            self.forget(number)
-            raise
+                    self._reading_thread = thread
+                while reads and not pending.over:
+                    self._read_once()
+                if not pending.over:
+                    pending.turn.acquire(True, _LOOK_AGAIN)
         finally:
-            # One on its way out by an exception may just have been asked to read for all.
-            if reads or (pending.turn.acquire(False) and not pending.over):
-                self._pass_on(reads)
+            if reads:
+                self._reading_thread = 0
+                self._reader.release()
+            self.forget(pending)
+            self._pass_on()  # On its way out by an exception it may just have been asked to read for all.
 
     def read_what_is_there(self, ready: "Callable[[int], bool]") -> None:
         """For an event loop, when the socket has something to read: does not wait. `ready` says whether it has."""
-        with self._state:
-            if self._reading:
-                return  # A thread is at it, which hands on what it reads.
-            self._reading = True
+        reads, thread = False, get_ident()
         try:
-            if ready(self._descriptor):  # Still: a thread may have read it since the loop was told.
-                self._read_once()
+            for reads in self._becomes_reader:
+                break
+            if reads:
+                self._reading_thread = thread
+                if ready(self._descriptor):  # Still: a thread may have read it since the loop was told.
+                    self._read_once()
         finally:
-            self._pass_on(True)
+            if reads:
+                self._reading_thread = 0
+                self._reader.release()
+                self._pass_on()
 
-    def forget(self, number: int) -> None:
+    def forget(self, pending: "Pending") -> None:
         """Nobody waits for this one any more. Its answer is dropped; what it does is done."""
-        with self._state:
-            self._under_way.pop(number, None)
+        self._under_way.pop(pending.number, None)
 
     @property
     def descriptor(self) -> int:
@@ -240,29 +246,26 @@ class Bridge:
     def _tell(self, pending: "Pending") -> None:
         if pending.then is not None:
             return pending.then(pending)
-        with self._state:
-            if pending.turn.locked():
-                pending.turn.release()
+        try:
+            pending.turn.release()
+        except RuntimeError:
+            pass  # It has been told before.
 
-    def _pass_on(self, was_reading: bool) -> None:
+    def _pass_on(self) -> None:
         # Somebody who waits in a thread reads from now on; an event loop comes by itself.
-        with self._state:
-            if was_reading:
-                self._reading = False
-            elif self._reading:
-                return
-            for pending in self._under_way.values():
-                if pending.then is None and pending.turn.locked():
-                    pending.turn.release()
-                    return
+        if self._reader.locked():
+            return
+        for pending in list(self._under_way.values()):
+            if pending.then is None and pending.turn.locked():
+                return self._tell(pending)
 
     def _lose(self, why: str) -> None:
-        with self._state:
-            self._lost = self._lost or why
-            lost, self._under_way = list(self._under_way.values()), {}
-        for pending in lost:
+        # One by one: who is interrupted here is followed by somebody who tells the rest.
+        self._lost = self._lost or why
+        for number, pending in list(self._under_way.items()):
             pending.lost = self._lost
             self._tell(pending)
+            self._under_way.pop(number, None)
 
 
 _bridge: "Optional[Bridge]" = None

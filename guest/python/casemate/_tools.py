@@ -12,7 +12,10 @@ nothing until then. A name that Python does not take is spelled with _ for each 
 a keyword with _ after it, as argument as well: mail.send(from_=...).
 """
 
-from casemate import _bridge, _wire
+from keyword import iskeyword
+
+# What calls need is here once and for all: an import that a signal's handler interrupts may leave its lock held.
+from casemate import _bridge, _values, _wire
 from casemate._errors import ToolDenied, ToolError
 
 TYPE_CHECKING = False
@@ -123,8 +126,6 @@ def call(name: str, arguments: "dict[str, Any]") -> "Any":
 
 def encoded(name: str, arguments: "dict[str, Any]") -> bytes:
     """The arguments as they are sent. Raises ToolError for what cannot be."""
-    from casemate import _values
-
     for key in arguments:
         if key[-1:] == "_":
             arguments = _without_marks(arguments)
@@ -136,8 +137,6 @@ def encoded(name: str, arguments: "dict[str, Any]") -> bytes:
 
 
 def _without_marks(arguments: "dict[str, Any]") -> "dict[str, Any]":
-    from keyword import iskeyword
-
     return {key[:-1] if key[-1:] == "_" and iskeyword(key[:-1]) else key: value for key, value in arguments.items()}
 
 
@@ -147,8 +146,6 @@ def result(name: str, pending: "_bridge.Pending") -> "Any":
         raise ToolError(name, "lost", pending.lost, None)
     text = b"".join(pending.pieces.values())
     pending.pieces.clear()
-    from casemate import _values
-
     if pending.status == _wire.REPLY_VALUE:
         try:
             return _values.decode(text, pending.typed)
