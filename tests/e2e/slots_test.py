@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -206,13 +207,25 @@ def held_by(process: subprocess.Popen[bytes]) -> dict[str, int]:
     """What the engine, its warden and the boxes have of the host now."""
     family = descendants(process.pid)
     ours = [process.pid, *(pid for pid in family if _role(pid) == "warden")]
+    instances = _instances(family)
     return {
         "descriptors": sum(map(_descriptors, ours)),
         "pages": sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in ours),
         "mounts": sum(len(Path(f"/proc/{pid}/mountinfo").read_text().splitlines()) for pid in ours),
         "networks": len(set(filter(None, (_network(pid) for pid in family)))),
-        "groups": len(box_groups(Path("/sys/fs/cgroup"))),
+        "groups": sum(group.name.split(".")[1] in instances for group in box_groups(Path("/sys/fs/cgroup"))),
     }
+
+
+def _instances(family: dict[int, str]) -> set[str]:
+    """The instances whose groups these processes are in: i3 of casemate.i3.b17. Others may run beside us."""
+    found: set[str] = set()
+    for pid in family:
+        try:
+            found |= set(re.findall(r"/casemate\.(i\d+)\.b", Path(f"/proc/{pid}/cgroup").read_text()))
+        except OSError:
+            pass  # It has just ended.
+    return found
 
 
 def box_groups(top: Path) -> list[Path]:
