@@ -67,6 +67,16 @@ void write_fields(Fields& fields, const CallResult& result) {
   fields.list("labels_joined", result.labels_joined);
 }
 
+void write_fields(Fields& fields, const WithheldSink& withheld) {
+  fields.id("run", withheld.run)
+      .id("capability", withheld.sink)
+      .id("verdict", withheld.verdict)
+      .optional_id("rule", withheld.rule)
+      .text("reason", withheld.reason)
+      .optional_digest("policy_sha256", withheld.policy_sha256)
+      .list("labels", withheld.labels);
+}
+
 void write_fields(Fields& fields, const RunEvent& event) {
   fields.id("run", event.run)
       .id("step", step_name(event.step))

@@ -63,6 +63,20 @@ struct CallResult {
 };
 void write_fields(Fields& fields, const CallResult& result);
 
+// Something that policy kept from leaving its run: output, a result or a product. One record for each sink of
+// a run, when the first of it is withheld; what may leave has none.
+struct WithheldSink {
+  static constexpr std::string_view kKind = "withheld";
+  std::string run;
+  std::string sink;  // "stdout", "result", "artifact"; no capability has such a name, and it is found as one
+  std::string verdict;
+  std::string rule;
+  std::string reason;
+  std::string policy_sha256;
+  std::vector<std::string> labels;  // of the run when it was judged
+};
+void write_fields(Fields& fields, const WithheldSink& withheld);
+
 // A step in the life of a run. Three of them tell all of it.
 struct RunEvent {
   enum class Step { kAllocated, kExecuted, kTornDown };

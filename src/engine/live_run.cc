@@ -49,6 +49,7 @@ LiveRun::LiveRun(const Request& request, box::WardenClient& warden, std::uint64_
       hooks_(hooks),
       others_(std::move(others)),
       feed_(request, request.limits.memory),
+      sinks_(request.grants, run_id_),
       capture_({capture_cap(request),
                 [&products](Stream stream, std::string_view bytes) { products.spool(stream, bytes); }}),
       chunk_(chunk) {}
@@ -190,6 +191,7 @@ void LiveRun::read_stream(Stream stream, sys::Fd& pipe, bool to_the_end) {
     }
     if (*got == 0) return pipe.reset();
     const std::string_view bytes(chunk_.data(), *got);
+    if (!lets(policy::PseudoSink::kStdout, bytes.size())) continue;
     capture_.feed(stream, bytes);
     if (hooks_.on_output) hooks_.on_output(stream, bytes);
   } while (to_the_end && !capture_.over_end());
@@ -238,14 +240,18 @@ Result<void> LiveRun::take_call(const frame::Frame& frame) {
   return calls_->take(frame);
 }
 
-void LiveRun::tell_calls(outcome::Outcome& result) const {
+void LiveRun::tell_calls(outcome::Outcome& result) {
   if (request_.grants) result.policy_digest = "sha256:" + request_.grants->policy_sha256;
   if (calls_) {
     result.calls = calls_->told();
     result.calls_left_out = calls_->left_out();
+    // A name that no capability has is the program's own text.
+    for (outcome::Call& call : result.calls)
+      if (call.verdict.empty() && !lets(policy::PseudoSink::kStdout, call.capability.size()))
+        call.capability = "(withheld)";
   }
-  const policy::Labels& labels = calls_ ? calls_->labels() : request_.labels;
-  for (const auto& [label, source] : labels.all()) result.labels.push_back(label);
+  for (const auto& [label, source] : labels().all()) result.labels.push_back(label);
+  result.withheld = sinks_.withheld();
 }
 
 Result<void> LiveRun::write_control() {

@@ -14,6 +14,7 @@
 #include "engine/products.h"
 #include "engine/request.h"
 #include "engine/run.h"
+#include "engine/sinks.h"
 #include "engine/slots.h"
 #include "frame/frame.h"
 #include "outcome/capture.h"
@@ -56,10 +57,13 @@ class LiveRun {
   // Our ends of a slot that is over: to close them takes longer than all else that comes after a short run.
   Lease take_lease();
   Instant started_at() const { return started_at_; }
-  // What it called, and what it was exposed to.
-  void tell_calls(outcome::Outcome& result) const;
+  // What it called, what it was exposed to, and what was withheld for it.
+  void tell_calls(outcome::Outcome& result);
+  // Whether policy lets so much of what the run came to leave.
+  bool lets(policy::PseudoSink sink, std::uint64_t bytes) { return sinks_.lets(sink, labels(), bytes); }
 
  private:
+  const policy::Labels& labels() const { return calls_ ? calls_->labels() : request_.labels; }
   void be_on(frame::Rung rung);
   Result<void> on_warden();
   void take(box::WardenEvent event);
@@ -82,6 +86,7 @@ class LiveRun {
   RunnerFeed feed_;
   std::string run_id_;
   std::optional<bridge::Bridge> calls_;  // from the first call on
+  Sinks sinks_;
   outcome::OutputCapture capture_;
   outcome::GuestReport report_;
   frame::Reader frames_;

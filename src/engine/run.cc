@@ -14,6 +14,7 @@
 #include "crypto/random.h"
 #include "crypto/sha256.h"
 #include "engine/box_command.h"
+#include "engine/collect.h"
 #include "engine/live_run.h"
 #include "outcome/decide.h"
 #include "outcome/report.h"
@@ -24,7 +25,6 @@ namespace {
 
 using outcome::Outcome;
 using outcome::Reason;
-using outcome::Stream;
 
 constexpr milliseconds kHelloTime{20'000};
 constexpr milliseconds kAnswerTime{30'000};
@@ -66,35 +66,6 @@ outcome::Observed lost(const Request& request, frame::EndCause cause, std::strin
   observed.failure = std::move(why);
   observed.effective = effective_limits(request.limits);
   return observed;
-}
-
-// What the program printed is never lost, whatever became of its box.
-void take_output(const LiveRun& run, Outcome& result) {
-  static_cast<outcome::StreamText&>(result.stdout_text) = run.capture().text(Stream::kStdout);
-  static_cast<outcome::StreamText&>(result.stderr_text) = run.capture().text(Stream::kStderr);
-  result.output = run.capture().combined();
-}
-
-// Copies what the program declared, what the request named and what the captures spooled.
-void collect(const Request& request, const LiveRun& run, Products& products,
-             const Products::OpenInLayer& open, Outcome& result, outcome::Observed& observed) {
-  const auto keep = [&](Products::Stored stored) {
-    if (stored.ours) ++observed.artifacts_not_stored;
-    stored.artifact.volume_id = result.volume.id;
-    result.artifacts.push_back(std::move(stored.artifact));
-  };
-  for (const outcome::GuestArtifact& wanted : manifest(run.report().artifacts(), request.artifacts))
-    keep(products.store(wanted, open));
-  for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
-    auto& text = stream == Stream::kStdout ? result.stdout_text : result.stderr_text;
-    // Bytes that are not text are kept exactly beside the text that stands for them.
-    if (text.lossy && !text.truncated) products.spool(stream, run.capture().exact(stream));
-    auto stored = products.finish_stream(stream);
-    if (!stored) continue;
-    if (stored->artifact.state == outcome::ArtifactState::kStored) text.artifact = stored->artifact.id;
-    keep(std::move(*stored));
-  }
-  result.artifacts_left_out = run.report().artifacts_left_out();
 }
 
 }  // namespace
@@ -323,8 +294,8 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
     // The slot's end and its successor come after the answer: settle() begins them.
     if (slots_ && !live.slot) slots_->act(now());
     if (result.program_sha256.empty()) result.program_sha256 = crypto::sha256_hex(request.program);
+    take_ending(run, observed, result);
     run.tell_calls(result);
-    result.ending = outcome::decide(observed);
     result.usage = observed.usage;
     result.usage.occupied_ms = ms_between(live.asked_at, now());
     result.report = outcome::make_report(result);
@@ -357,9 +328,9 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   }
   observed.effective = effective_limits(request.limits);
   observed.output_bytes = run.capture().largest();
-  observed.exception = run.report().exception();
   take_output(run, result);
-  if (run.report().result()) result.result = run.report().result()->forms;
+  observed.exception = run.report().exception();
+  take_result(run, result);
 
   const Instant ended_at = now();
   collect(

@@ -184,6 +184,11 @@ void write_products(json::Writer& out, const Outcome& outcome) {
   });
   write_list(out, "labels", outcome.labels, kLabelsMax, 0,
              [&](const std::string& label) { out.value(label); });
+  write_list(out, "withheld", outcome.withheld, kWithheldMax, 0, [&](const Withheld& withheld) {
+    out.begin_object().field("sink", withheld.sink).field("verdict", withheld.verdict);
+    out.field("rule", withheld.rule).field("reason", withheld.reason);
+    out.field("bytes", withheld.bytes).end_object();
+  });
 }
 
 void write_costs(json::Writer& out, const Outcome& outcome) {

@@ -121,6 +121,15 @@ struct Call {
   std::uint64_t latency_ms = 0;
 };
 
+// A way out of the run by which policy let no more than what had left before.
+struct Withheld {
+  std::string sink;     // "stdout": both streams and what is told of an exception; "result", "artifact"
+  std::string verdict;  // "deny", "ask"
+  std::string rule;
+  std::string reason;
+  std::uint64_t bytes = 0;  // of what was withheld; of products: how many
+};
+
 struct Volume {
   std::string id;  // empty when no layer was made
   bool inherited = false;
@@ -155,6 +164,7 @@ enum class TeardownVerdict { kDestroyed, kQuarantined, kPending };
 inline constexpr std::size_t kCallsShownMax = 1024;
 inline constexpr std::size_t kLabelsMax = 64;
 inline constexpr std::size_t kResultFormsMax = 16;
+inline constexpr std::size_t kWithheldMax = 3;
 
 // A departure from a promise that was asked for by its name and took effect, beside a wall below the floor.
 struct Weakening {
@@ -193,6 +203,7 @@ struct Outcome {
   std::vector<Call> calls;
   std::uint64_t calls_left_out = 0;
   std::vector<std::string> labels;
+  std::vector<Withheld> withheld;  // one for each such sink
   Usage usage;
   Timing timing;
   TeardownVerdict teardown = TeardownVerdict::kPending;

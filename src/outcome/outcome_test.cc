@@ -16,7 +16,7 @@ TEST(Outcome, AnEmptyOneHasEveryFieldThatIsNotOptional) {
       R"("status":"unavailable","limits_met":[],)"
       R"("stdout":{"text":"","bytes":0,"truncated":false,"lossy":false},)"
       R"("stderr":{"text":"","bytes":0,"truncated":false,"lossy":false},)"
-      R"("output":[],"artifacts":[],"calls":[],"labels":[],)"
+      R"("output":[],"artifacts":[],"calls":[],"labels":[],"withheld":[],)"
       R"("usage":{"wall_ms":0,"cpu_ms":0,"memory_peak_bytes":0,"disk_peak_bytes":0,"pids_peak":0,)"
       R"("occupied_ms":0,"minor_faults":0},)"
       R"("timing":{"queue_wait_ms":0,"checkout_ms":0,"execution_ms":0,"artifact_ms":0,"teardown_ms":0},)"
@@ -74,6 +74,7 @@ Outcome full_outcome() {
                         .expires_at = "2030-01-01T00:00:00Z"}};
   outcome.calls = {{"c1", "ledger.read", "allow", "r1", "ok", 7}};
   outcome.labels = {"private"};
+  outcome.withheld = {{"stdout", "deny", "r", "why", 9}};
   outcome.timing.start = Start::kHot;
   outcome.teardown = TeardownVerdict::kDestroyed;
   outcome.report = "r";
@@ -103,7 +104,7 @@ TEST(Outcome, AFullOneHasTheDocumentedForm) {
       R"("bytes":84000,"sha256":"d","summary":"s","description":"1280x720 pixels","state":"stored","volume_id":"vol_1",)"
       R"("expires_at":"2030-01-01T00:00:00Z"}],)"
       R"("calls":[{"id":"c1","capability":"ledger.read","verdict":"allow","rule":"r1","status":"ok","latency_ms":7}],)"
-      R"("labels":["private"],)"
+      R"("labels":["private"],"withheld":[{"sink":"stdout","verdict":"deny","rule":"r","reason":"why","bytes":9}],)"
       R"("usage":{"wall_ms":0,"cpu_ms":0,"memory_peak_bytes":0,"disk_peak_bytes":0,"pids_peak":0,)"
       R"("occupied_ms":0,"minor_faults":0},)"
       R"("timing":{"queue_wait_ms":0,"checkout_ms":0,"execution_ms":0,"artifact_ms":0,"teardown_ms":0,)"

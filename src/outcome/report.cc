@@ -129,6 +129,11 @@ std::string status_section(const Outcome& outcome) {
   for (const Weakening& weakening : outcome.weakenings) {
     text += "weakened by name: " + weakening.name + ", so " + weakening.loss + "\n";
   }
+  for (const Withheld& withheld : outcome.withheld) {
+    text += "withheld by policy: " + withheld.sink + " (" + std::to_string(withheld.bytes) +
+            (withheld.sink == "artifact" ? "" : " bytes") + "): " + json::one_line(withheld.reason, 400) +
+            "\n";
+  }
   return text;
 }
 

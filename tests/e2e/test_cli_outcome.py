@@ -24,7 +24,7 @@ from test_cases_security import DOCUMENTED
 TRUSTED = ("run", "--trust", "trusted")
 ALWAYS = {
     "run_id", "sandbox_id", "tenant", "volume", "image_digest", "isolation", "program_sha256", "limits", "status", "limits_met",
-    "stdout", "stderr", "output", "artifacts", "calls", "labels", "usage", "timing", "teardown", "report",
+    "stdout", "stderr", "output", "artifacts", "calls", "labels", "withheld", "usage", "timing", "teardown", "report",
 }  # fmt: skip
 USAGE = {"wall_ms", "cpu_ms", "memory_peak_bytes", "disk_peak_bytes", "pids_peak", "occupied_ms", "minor_faults"}
 TIMES = {"queue_wait_ms", "checkout_ms", "execution_ms", "artifact_ms", "teardown_ms"}
