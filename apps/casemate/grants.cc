@@ -39,8 +39,7 @@ Result<std::unique_ptr<audit::Log>> open_log(const std::optional<std::string>& n
   return log;
 }
 
-Result<std::vector<bridge::Tool>> tools_of(const RunOptions& options) {
-  const std::string text = TRY(read_input(options.tools, kToolsFileMax.count, "--tools"));
+Result<std::vector<bridge::Tool>> tools_of(const RunOptions& options, const std::string& text) {
   bridge::ToolsFile file = bridge::read_tools_file(text);
   if (!file.mistakes.empty()) return tl::unexpected(error_of(options.tools, file.mistakes));
   const std::string folder =
@@ -76,7 +75,9 @@ Result<RunGrants> make_grants(const RunOptions& options) {
   if (!policy.policy) return tl::unexpected(error_of(options.policy, policy.mistakes));
   auto grants = std::make_shared<bridge::Grants>(std::move(*policy.policy));
   grants->policy_sha256 = crypto::sha256_hex(text);
-  std::vector<bridge::Tool> tools = TRY(tools_of(options));
+  const std::string tools_text = TRY(read_input(options.tools, kToolsFileMax.count, "--tools"));
+  made.tools_sha256 = crypto::sha256_hex(tools_text);
+  std::vector<bridge::Tool> tools = TRY(tools_of(options, tools_text));
   grants->tools = TRY(bridge::Toolbox::make(std::move(tools)));
   for (const bridge::Granted* granted : grants->tools.all())
     grants->brings.join(policy::labels_of(grants->policy, granted->tool.capability));

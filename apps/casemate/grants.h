@@ -13,6 +13,7 @@ namespace casemate {
 // The grants of this process's runs, and what they need to live on.
 struct RunGrants {
   std::shared_ptr<const bridge::Grants> grants;  // nullptr: none are asked for
+  std::string tools_sha256;                      // of the tools file
   std::unique_ptr<audit::Log> log;
   std::unique_ptr<bridge::Workers> workers;  // the last here, so the first to go
 };

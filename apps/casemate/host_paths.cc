@@ -1,6 +1,9 @@
 #include "host_paths.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <cstdlib>
 
 namespace casemate {
 
@@ -35,6 +38,26 @@ Result<engine::Paths> find_parts(const char* warden_name) {
     }
   }
   return paths;
+}
+
+Result<std::string> build_stamp() {
+  struct stat status {};
+  if (::stat("/proc/self/exe", &status) < 0) return fail_errno("look at this program");
+  return std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec);
+}
+
+Result<std::string> cache_directory() {
+  const auto variable = [](const char* name) {
+    const char* value = ::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (::geteuid() == 0) return std::string("/var/cache/casemate");
+  // The XDG specification: a relative path is invalid and to be ignored.
+  if (const std::string cache = variable("XDG_CACHE_HOME"); cache.starts_with('/'))
+    return cache + "/casemate";
+  if (const std::string home = variable("HOME"); home.starts_with('/')) return home + "/.cache/casemate";
+  return fail(ErrorCode::kNotFound, "there is no place for caches: neither XDG_CACHE_HOME nor HOME is set");
 }
 
 }  // namespace casemate

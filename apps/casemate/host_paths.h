@@ -13,4 +13,11 @@ namespace casemate {
 // Errors: unavailable (a part is missing: the message names it).
 Result<engine::Paths> find_parts(const char* warden_name);
 
+// Another for each build of this program. Errors: system.
+Result<std::string> build_stamp();
+
+// Where what can be made again is kept. Root: /var/cache/casemate; others: $XDG_CACHE_HOME/casemate or
+// ~/.cache/casemate. Errors: not_found.
+Result<std::string> cache_directory();
+
 }  // namespace casemate

@@ -14,6 +14,7 @@
 
 #include "base/split.h"
 #include "engine/run.h"
+#include "engine/tools_tree.h"
 #include "ensure_image.h"
 #include "grants.h"
 #include "host_paths.h"
@@ -101,10 +102,22 @@ int run_again_and_again(const engine::Request& request, const RunOptions& option
   return exit_code;
 }
 
-int run_request(const engine::Request& request, const RunOptions& options, int repeat) {
+// The guest tree with /tools in it, when there are any.
+Result<sys::Fd> add_tools(const engine::Request& request, const RunGrants& granted, engine::Paths& parts) {
+  const catalog::Catalog* catalog = request.grants ? request.grants->tools.catalog() : nullptr;
+  if (catalog == nullptr) return sys::Fd();
+  const std::string version = granted.tools_sha256 + " " + TRY(build_stamp());
+  const std::string cache = TRY(cache_directory()) + "/trees";
+  engine::ToolsTree tree = TRY(engine::tools_tree(parts.guest_tree, *catalog, version, cache));
+  parts.guest_tree = std::move(tree.path);
+  return std::move(tree.in_use);
+}
+
+int run_request(const engine::Request& request, const RunGrants& granted, const RunOptions& options,
+                int repeat) {
   RunOutput output({options.json, options.quiet, options.record});
   RecordStore store(options.records);
-  const auto parts = find_parts(kWardenName);
+  auto parts = find_parts(kWardenName);
   const auto unavailable = [&](outcome::Reason reason, const Error& error) {
     const engine::Rungs rungs = parts ? parts->rungs : engine::Rungs{};
     return output.finish(engine::refused_outcome(request, rungs, reason, error.message));
@@ -112,6 +125,8 @@ int run_request(const engine::Request& request, const RunOptions& options, int r
   if (!parts) return unavailable(outcome::Reason::kSandboxUnavailable, parts.error());
   const auto choice = engine::choose_rung(request, parts->rungs);
   if (!choice) return unavailable(outcome::Reason::kIsolationUnavailable, choice.error());
+  const auto tools = add_tools(request, granted, *parts);
+  if (!tools) return unavailable(outcome::Reason::kSandboxUnavailable, tools.error());
   auto products = open_products(options, 1);
   if (!products) return usage_error(products.error());
   auto engine = engine::Engine::start(*parts, request.weakenings);
@@ -168,7 +183,7 @@ int run_command(int argc, char** argv) {
         engine::refused_outcome(*request, {}, outcome::Reason::kAuditUnavailable, granted.error().message));
   }
   request->grants = granted->grants;
-  return run_request(*request, options, *repeat);
+  return run_request(*request, *granted, options, *repeat);
 }
 
 }  // namespace casemate

@@ -26,6 +26,7 @@ namespace {
 
 constexpr const char* kInit = "/usr/lib/casemate/casemate-vm-init";
 constexpr const char* kRunner = "/usr/lib/casemate/python";
+constexpr const char* kTools = "/tools";  // where there are capabilities
 constexpr const char* kModules = "/usr/lib/microvm/modules";
 constexpr int kExitFailed = 125;
 
@@ -70,6 +71,7 @@ int make_initramfs(const MachineRequest& request) {
   for (const char* directory : {"guest", "guest/usr", "guest/usr/lib", "guest/usr/lib/casemate"})
     archive.add_directory(directory);
   add_tree(archive, kRunner, std::string("guest") + kRunner);
+  if (::access(kTools, F_OK) == 0) add_tree(archive, kTools, std::string("guest") + kTools);
   archive.add_file("command", 0644, request.command);
   struct stat input {};
   if (::fstat(STDIN_FILENO, &input) < 0) die("look at the input");

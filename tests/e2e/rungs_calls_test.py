@@ -30,6 +30,7 @@ PROGRAMS = {
     "an exception that is not caught": "def f(): return tools.peer.no()\nf()",
     "a thousand calls": "print(sum(tools.peer.echo(n=n)['n'] for n in range(1000)))",
     "a child": "import os\nif os.fork() == 0:\n    try: tools.peer.echo()\n    except ToolError as e: print(e.code, flush=True)\n    os._exit(0)\nos.wait(); print(tools.peer.echo(n=1))",
+    "the tree": "import os\nprint(sorted(os.listdir('/tools/peer')), 'def echo(' in open('/tools/peer/echo.pyi').read())",
     "discovery": "print(dir(tools), [t['name'] for t in tools.search('echo')], len(tools.describe('peer.echo')) > 20)",
 }  # fmt: skip
 

@@ -347,3 +347,38 @@ def test_the_example(casemate: Casemate, tmp_path: Path) -> None:
     lines = ended.outcome["stdout"]["text"].splitlines()
     assert [line.partition(":")[0] for line in lines] == ["acme-07", "acme-10", "acme-13"], ended.outcome["report"]
     assert len(ended.outcome["calls"]) == 28 and os.listdir(tmp_path / "audit/writers") == ["run-0"]
+
+
+def test_the_tree_of_tools_is_files_that_cannot_be_changed(kit: Tools) -> None:
+    kit.tool("ledger.read", description='"Reads the ledger of a tenant."')
+    program = """
+import os, subprocess
+print(subprocess.run("cd /tools && find . -type f | sort; cat ledger/read.pyi", shell=True, capture_output=True, text=True).stdout)
+for act in (lambda: open('/tools/ledger/read.pyi', 'w'), lambda: open('/tools/x', 'w'), lambda: os.unlink('/tools/ledger/read.pyi'),
+            lambda: os.chmod('/tools/ledger', 0o777), lambda: os.rename('/tools', '/t')):
+    try: act()
+    except OSError as error: print(error.errno in (1, 13, 16, 18, 30))
+    else: print("changed")
+"""
+    printed = kit.printed(program)
+    assert "./ledger/read.pyi" in printed and "Reads the ledger of a tenant." in printed and "def read(" in printed
+    assert printed.splitlines()[-5:] == ["True"] * 5
+
+
+def test_the_tree_is_that_of_the_run_and_there_is_none_without_tools(kit: Tools, casemate: Casemate) -> None:
+    look = "import os\nprint(sorted(os.listdir('/tools')) if os.path.exists('/tools') else None)"
+    kit.tool("one.first")
+    before = kit.printed(look)
+    kit.tool("two.second")
+    assert "two" in kit.printed(look) and "two" not in before
+    assert casemate.python(look).outcome["stdout"]["text"] == "None\n"
+
+
+def test_thousands_of_capabilities_cost_a_program_nothing_until_it_looks(kit: Tools) -> None:
+    few = kit.run("print(1)").outcome["usage"]["minor_faults"]
+    for number in range(5000):
+        kit.tool(f"space{number % 50}.call{number}", description=f'"Does the thing number {number}."')
+    outcome = kit.run("print(1)").outcome
+    assert outcome["stdout"]["text"] == "1\n" and outcome["usage"]["minor_faults"] < few * 1.1 + 50
+    program = "import os\nprint(sum(len(f) for _, _, f in os.walk('/tools')), open('/tools/space7/call4007.pyi').read().count('4007'))"
+    assert kit.printed(program).split()[0] == "5000"
