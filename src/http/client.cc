@@ -20,8 +20,8 @@ struct FreeMulti {
 
 struct Client::State {
   const Config* config = nullptr;
+  Shared shared;  // goes after libcurl's connections
   std::unique_ptr<CURLM, FreeMulti> multi;
-  Held held;
   std::map<CURL*, std::unique_ptr<Transfer>> transfers;
   std::string lines;
 
@@ -55,7 +55,7 @@ void Client::begin(const Asked& asked, std::string line) {
     state.lines += not_done(asked.id, "too many calls at once");
     return;
   }
-  auto transfer = Transfer::make(*state.config, asked, std::move(line), state.held);
+  auto transfer = Transfer::make(*state.config, asked, std::move(line), state.shared);
   if (!transfer) {
     state.lines += not_done(asked.id, transfer.error().message);
     return;

@@ -1,10 +1,7 @@
 #include "http/transfer.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "url/address.h"
@@ -36,14 +33,14 @@ bool append(std::unique_ptr<curl_slist, FreeList>& list, const std::string& line
 
 }  // namespace
 
-Transfer::Transfer(const Config& config, const Asked& asked, std::string message, Held& held)
-    : config_(config), asked_(asked), message_(std::move(message)), held_(held) {}
+Transfer::Transfer(const Config& config, const Asked& asked, std::string message, Shared& shared)
+    : config_(config), asked_(asked), message_(std::move(message)), shared_(shared) {}
 
-Transfer::~Transfer() { held_.bytes -= body_.size(); }
+Transfer::~Transfer() { shared_.body_bytes -= body_.size(); }
 
 Result<std::unique_ptr<Transfer>> Transfer::make(const Config& config, const Asked& asked,
-                                                 std::string message, Held& held) {
-  std::unique_ptr<Transfer> transfer(new Transfer(config, asked, std::move(message), held));
+                                                 std::string message, Shared& shared) {
+  std::unique_ptr<Transfer> transfer(new Transfer(config, asked, std::move(message), shared));
   TRY(transfer->set_up());
   return transfer;
 }
@@ -67,6 +64,8 @@ bool Transfer::set_address() {
          set(easy, CURLOPT_MAXAGE_CONN, kIdleSeconds) && set(easy, CURLOPT_PRIVATE, this) &&
          set(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::open_socket) &&
          set(easy, CURLOPT_OPENSOCKETDATA, this) &&
+         set(easy, CURLOPT_CLOSESOCKETFUNCTION, &Transfer::close_socket) &&
+         set(easy, CURLOPT_CLOSESOCKETDATA, &shared_) &&
          set(easy, CURLOPT_PREREQFUNCTION, &Transfer::before_request) && set(easy, CURLOPT_PREREQDATA, this);
 }
 
@@ -106,19 +105,14 @@ bool Transfer::set_message() {
 
 // Called when there is a connection and before a byte of the request is written to it; again, when libcurl
 // would send the request a second time because a kept connection was dead.
-int Transfer::before_request(void* self, char*, char*, int, int) {
+int Transfer::before_request(void* self, char*, char* local_ip, int, int local_port) {
   Transfer& one = *static_cast<Transfer*>(self);
   if (one.sent_) {
     one.twice_ = true;
     return CURL_PREREQFUNC_ABORT;
   }
-  // What lies there unread was sent before it was asked for, and would be taken for the answer to this.
-  curl_socket_t socket = CURL_SOCKET_BAD;
-  long connects = 1;
-  (void)::curl_easy_getinfo(one.easy(), CURLINFO_ACTIVESOCKET, &socket);
-  (void)::curl_easy_getinfo(one.easy(), CURLINFO_NUM_CONNECTS, &connects);
-  pollfd ready{socket, POLLIN, 0};
-  if (connects == 0 && ::poll(&ready, 1, 0) != 0) {
+  const bool ipv6 = std::string_view(local_ip).find(':') != std::string_view::npos;
+  if (!one.shared_.sockets.is_quiet(ipv6, local_port)) {
     one.unread_ = true;
     return CURL_PREREQFUNC_ABORT;
   }
@@ -134,7 +128,11 @@ curl_socket_t Transfer::open_socket(void* self, curlsocktype, curl_sockaddr* add
     one.forbidden_ = true;
     return CURL_SOCKET_BAD;
   }
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  return one.shared_.sockets.open(*address);
+}
+
+int Transfer::close_socket(void* shared, curl_socket_t socket) {
+  return static_cast<Shared*>(shared)->sockets.close(socket);
 }
 
 std::size_t Transfer::take_header(char*, std::size_t size, std::size_t count, void* self) {
@@ -148,18 +146,18 @@ std::size_t Transfer::take_header(char*, std::size_t size, std::size_t count, vo
 std::size_t Transfer::take_body(char* bytes, std::size_t size, std::size_t count, void* self) {
   Transfer& one = *static_cast<Transfer*>(self);
   const std::size_t more = size * count;
-  if (one.body_.size() + more > one.config_.answer_max.count || one.held_.bytes + more > kHeldMax) {
+  if (one.body_.size() + more > one.config_.answer_max.count || one.shared_.body_bytes + more > kHeldMax) {
     one.too_long_ = true;
     return 0;
   }
   one.body_.append(bytes, more);
-  one.held_.bytes += more;
+  one.shared_.body_bytes += more;
   return more;
 }
 
 bool Transfer::begins_anew() {
-  if (!unread_ || sent_) return false;
-  unread_ = false;
+  if (!unread_ || sent_ || anew_) return false;
+  anew_ = true;
   return set(easy(), CURLOPT_FRESH_CONNECT, 1L);
 }
 
