@@ -8,6 +8,7 @@
 #include "bridge/tools_file.h"
 #include "connect/connectors.h"
 #include "crypto/sha256.h"
+#include "host_paths.h"
 #include "inputs.h"
 
 namespace casemate {
@@ -42,8 +43,10 @@ Result<std::unique_ptr<audit::Log>> open_log(const std::optional<std::string>& n
 Result<std::vector<bridge::Tool>> tools_of(const RunOptions& options, const std::string& text) {
   bridge::ToolsFile file = bridge::read_tools_file(text);
   if (!file.mistakes.empty()) return tl::unexpected(error_of(options.tools, file.mistakes));
-  const std::string folder =
+  connect::Places places;
+  places.folder =
       options.tools.find('/') == std::string::npos ? "." : options.tools.substr(0, options.tools.rfind('/'));
+  places.http_program = TRY(programs_folder()) + "/casemate-http";
   std::map<std::string, std::shared_ptr<bridge::Connector>> connectors;
   for (const bridge::ConnectorSpec& spec : file.specs) {
     if (spec.kind == bridge::ConnectorSpec::Kind::kExec && !options.accepts("unboxed-connector"))
@@ -52,7 +55,7 @@ Result<std::vector<bridge::Tool>> tools_of(const RunOptions& options, const std:
           options.tools + ": connectors." + spec.name +
               " is a program that would run outside of any box: say --weaken unboxed-connector if that is "
               "meant");
-    connectors[spec.name] = TRY(connect::make_connector(spec, folder));
+    connectors[spec.name] = TRY(connect::make_connector(spec, places));
   }
   for (std::size_t i = 0; i < file.tools.size(); ++i)
     file.tools[i].connector = connectors[file.connectors[i]];

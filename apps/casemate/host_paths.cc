@@ -7,12 +7,16 @@
 
 namespace casemate {
 
-Result<engine::Paths> find_parts(const char* warden_name) {
+Result<std::string> programs_folder() {
   std::string self(4096, '\0');
   const ssize_t size = ::readlink("/proc/self/exe", self.data(), self.size());
   if (size <= 0) return fail_errno("find this program through /proc");
   self.resize(static_cast<std::size_t>(size));
-  const std::string directory = self.substr(0, self.rfind('/'));
+  return self.substr(0, self.rfind('/'));
+}
+
+Result<engine::Paths> find_parts(const char* warden_name) {
+  const std::string directory = TRY(programs_folder());
   engine::Paths paths;
   paths.warden = directory + "/" + warden_name;
 #ifdef CASEMATE_TEST_HOOKS

@@ -8,6 +8,9 @@
 
 namespace casemate {
 
+// The directory of this program, where the others are too. Errors: system.
+Result<std::string> programs_folder();
+
 // DIR/casemate-warden and DIR/../share/casemate/guest, DIR being where this program is. In a test build the
 // guest tree is guest_test_hooks.
 // Errors: unavailable (a part is missing: the message names it).

@@ -26,7 +26,8 @@ struct ConnectorAnswer {
   enum class Kind {
     kValue,      // `text` is the result, as JSON
     kToolError,  // the capability itself says that it failed; `text` says how, for whoever called
-    kNotDone,    // it was not reached: nothing was done; `text` says why
+    kNotDone,    // it was not reached: nothing was done; `text` says why, in words of ours
+    kDeclined,   // it was reached, and says that nothing was done; `text` says why, in its words
     kUnknown,    // it was reached, and what came back is no answer: nobody knows what was done
   };
   Kind kind = Kind::kValue;

@@ -61,6 +61,8 @@ Performed answered(const Job& job, ConnectorAnswer answer) {
               true};
     case ConnectorAnswer::Kind::kNotDone:
       return {error("unavailable", line_of(answer.text), false), "unavailable", false};
+    case ConnectorAnswer::Kind::kDeclined:
+      return {error("unavailable", line_of(answer.text), false), "unavailable", true};
     case ConnectorAnswer::Kind::kUnknown:
       return {error("unknown", line_of(answer.text), std::nullopt), "unknown", true};
     case ConnectorAnswer::Kind::kValue: break;

@@ -6,6 +6,7 @@
 
 #include "base/duration.h"
 #include "base/limits.h"
+#include "bridge/http_spec.h"
 #include "json/reader.h"
 #include "policy/vocabulary.h"
 #include "toml/table.h"
@@ -124,8 +125,12 @@ void read_connector(Table& table, const std::string& name, ToolsFile& file, Mist
   ConnectorSpec spec;
   spec.name = name;
   table.need("kind");
-  const auto kind = table.word("kind", {"exec", "caller"});
+  const auto kind = table.word("kind", {"exec", "http", "caller"});
   if (kind && kind->text == "exec") read_exec(table, spec, mistakes);
+  if (kind && kind->text == "http") {
+    spec.kind = ConnectorSpec::Kind::kHttp;
+    spec.http = read_http_spec(table);
+  }
   if (kind && kind->text == "caller") spec.kind = ConnectorSpec::Kind::kCaller;
   if (const auto parallel = table.integer("parallel", 1, 256))
     spec.parallel = static_cast<std::size_t>(parallel->value);

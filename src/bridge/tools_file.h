@@ -22,12 +22,26 @@
 
 namespace casemate::bridge {
 
+// An HTTP endpoint as the file says it. All of it is checked but what only the host knows: whether the
+// variables and the file are there.
+struct HttpSpec {
+  struct Header {
+    std::string name;
+    std::string value;  // of headers_from_env: the name of a variable of our environment
+  };
+  std::string url;
+  std::vector<Header> headers;
+  std::vector<Header> headers_from_env;
+  std::string ca_file;  // of the certificates to trust instead of the system's; empty: the system's
+};
+
 // What gives capabilities their bodies, as the file says it. connect makes the thing itself.
 struct ConnectorSpec {
-  enum class Kind { kExec, kCaller };
+  enum class Kind { kExec, kHttp, kCaller };
   std::string name;
   Kind kind = Kind::kExec;
   std::vector<std::string> command;  // kExec: not empty. It has no box, which needs the weakening
+  HttpSpec http;                     // kHttp
   std::size_t parallel = 16;         // calls at once
 };
 

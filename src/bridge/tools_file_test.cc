@@ -45,6 +45,56 @@ parallel = 4
   EXPECT_EQ(file.specs[1].parallel, 4U);
 }
 
+std::string http(const std::string& lines) { return "[connectors.b]\nkind = \"http\"\n" + lines; }
+
+TEST(ToolsFile, AnHttpEndpointIsReadWhole) {
+  const ToolsFile file = read_tools_file(http(R"(
+url = "https://billing.internal/rpc"
+headers = { "X-Team" = "a" }
+headers_from_env = { "Authorization" = "BILLING_TOKEN" }
+ca_file = "ca.pem"
+parallel = 4
+)"));
+  ASSERT_TRUE(file.mistakes.empty()) << file.mistakes.front().what;
+  ASSERT_EQ(file.specs.size(), 1U);
+  const ConnectorSpec& spec = file.specs[0];
+  EXPECT_EQ(spec.kind, ConnectorSpec::Kind::kHttp);
+  EXPECT_EQ(spec.parallel, 4U);
+  EXPECT_EQ(spec.http.url, "https://billing.internal/rpc");
+  EXPECT_EQ(spec.http.ca_file, "ca.pem");
+  ASSERT_EQ(spec.http.headers.size(), 1U);
+  EXPECT_EQ(spec.http.headers[0].value, "a");
+  ASSERT_EQ(spec.http.headers_from_env.size(), 1U);
+  EXPECT_EQ(spec.http.headers_from_env[0].value, "BILLING_TOKEN");
+  EXPECT_TRUE(read_tools_file(http("url = \"http://127.0.0.1/\"\nheaders_from_env = {A = \"B\"}\n"))
+                  .mistakes.empty());
+  EXPECT_TRUE(read_tools_file(http("url = \"http://a.internal/\"\n")).mistakes.empty());
+}
+
+TEST(ToolsFile, MistakesOfAnHttpEndpointAreTold) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"", "url"},
+      {"url = \"ftp://a/\"\n", "https://"},
+      {"url = \"https://u:hunter2@a/\"\n", "headers_from_env"},
+      {"url = \"http://a.internal/\"\nheaders_from_env = {A = \"B\"}\n", "clear"},
+      {"url = \"http://a.internal/\"\nca_file = \"x\"\n", "ca_file"},
+      {"url = \"https://a/\"\nheaders = {Host = \"b\"}\n", "Host"},
+      {"url = \"https://a/\"\nheaders = {X = \"a\\r\\nY: b\"}\n", "headers.X"},
+      {"url = \"https://a/\"\nheaders = {X = \"a\"}\nheaders_from_env = {x = \"A\"}\n", "twice"},
+      {"url = \"https://a/\"\nheaders_from_env = {X = \"Bearer hunter2\"}\n", "variable"},
+      {"url = \"https://a/\"\nheaders = {X = 1}\n", "headers.X"},
+      {"url = \"https://a/\"\nverify = false\n", "verify"},
+      {"url = \"https://a/\"\nunboxed = true\n", "unboxed"},
+  };
+  for (const auto& [lines, says] : wrong) {
+    const ToolsFile file = read_tools_file(http(lines));
+    ASSERT_FALSE(file.mistakes.empty()) << lines;
+    const std::string& what = file.mistakes.front().what;
+    EXPECT_NE(what.find(says), std::string::npos) << what;
+    EXPECT_EQ(what.find("hunter2"), std::string::npos) << what;
+  }
+}
+
 TEST(ToolsFile, NothingIsAFileOfNothing) {
   EXPECT_TRUE(read_tools_file("").mistakes.empty());
   EXPECT_TRUE(read_tools_file("tools = []\n").mistakes.empty());

@@ -14,9 +14,8 @@
 #include <thread>
 #include <utility>
 
-#include "json/reader.h"
+#include "connect/exec_protocol.h"
 #include "json/utf8.h"
-#include "json/writer.h"
 #include "sys/fd.h"
 #include "sys/process.h"
 
@@ -28,51 +27,8 @@ using Kind = ConnectorAnswer::Kind;
 
 constexpr std::size_t kReadChunk = std::size_t{64} << 10;
 constexpr std::size_t kErrorMax = 4096;
-constexpr std::size_t kResultValuesMax = 1'000'000;
 // A program that answers at all has this long to be asked the next thing.
 constexpr milliseconds kSendTime{10'000};
-
-struct Answer {
-  std::uint64_t number = 0;
-  ConnectorAnswer answer;
-};
-
-// What one line says. Errors: invalid (it is no answer).
-Result<Answer> parse_answer(std::string_view line) {
-  const json::ReadLimits limits{line.size(), json::kReaderDepthMax, kResultValuesMax};
-  const json::Value value = TRY(json::read(line, limits));
-  const json::Value* id = value.find("id");
-  const json::Value* result = value.find("result");
-  const json::Value* error = value.find("error");
-  if (id == nullptr || (result == nullptr) == (error == nullptr) || value.members().size() != 2)
-    return fail(ErrorCode::kInvalid, "an answer is an object of \"id\" and either \"result\" or \"error\"");
-  Answer answer;
-  answer.number = TRY(id->as_uint64());
-  if (result != nullptr) {
-    json::Writer writer;
-    writer.value(*result);
-    answer.answer = {Kind::kValue, std::move(writer).take()};
-    return answer;
-  }
-  // Text, or an object as JSON-RPC has it.
-  const json::Value* message = error->kind() == json::Value::Kind::kObject ? error->find("message") : error;
-  if (message == nullptr || !message->as_string())
-    return fail(ErrorCode::kInvalid, "an error is text, or an object with a \"message\"");
-  answer.answer = {Kind::kToolError, std::string(json::cut_text(*message->as_string(), kErrorMax))};
-  return answer;
-}
-
-std::string line_of(std::uint64_t number, const bridge::ConnectorCall& call) {
-  json::Writer head;
-  head.begin_object().field("id", number).field("capability", call.capability);
-  head.field("run", call.run).field("idempotency_key", call.idempotency_key).end_object();
-  std::string line = std::move(head).take();
-  line.pop_back();
-  line += ",\"arguments\":";
-  // White space between the guest's tokens; in a JSON string there is none of these as it is.
-  for (const char c : call.arguments) line += c == '\n' || c == '\r' ? ' ' : c;
-  return line + "}\n";
-}
 
 std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
@@ -129,7 +85,7 @@ struct ExecConnector::Program {
 
   // Errors: invalid.
   Result<void> take(std::string_view line) {
-    Answer answer = TRY(parse_answer(line));
+    ExecAnswer answer = TRY(parse_answer(line));
     const std::lock_guard lock(mutex);
     if (answer.number == 0 || answer.number >= next)
       return fail(ErrorCode::kInvalid, "an answer to what was not asked");
@@ -166,7 +122,8 @@ struct ExecConnector::Program {
 ExecConnector::ExecConnector(ExecOptions options) : options_(std::move(options)) {}
 ExecConnector::~ExecConnector() = default;
 
-Result<std::shared_ptr<ExecConnector::Program>> ExecConnector::start(const ExecOptions& options) {
+Result<std::shared_ptr<ExecConnector::Program>> ExecConnector::start(const ExecOptions& options,
+                                                                     Deadline deadline) {
   sys::Pair in = TRY(sys::make_pipe());
   sys::Pair out = TRY(sys::make_pipe());
   TRY(sys::set_nonblocking(in.second));
@@ -182,17 +139,18 @@ Result<std::shared_ptr<ExecConnector::Program>> ExecConnector::start(const ExecO
   program->in = std::move(in.second);
   program->out = std::move(out.first);
   program->answer_max = options.answer_max.count;
+  if (!options.first_line.empty()) TRY(sys::write_all(program->in, options.first_line.reveal(), deadline));
   program->reader = std::thread([raw = program.get()] { raw->read(); });
   return program;
 }
 
 // With mutex_ held.
-Result<std::shared_ptr<ExecConnector::Program>> ExecConnector::program() {
+Result<std::shared_ptr<ExecConnector::Program>> ExecConnector::program(Deadline deadline) {
   if (program_) {
     const std::lock_guard lock(program_->mutex);
     if (!program_->dead) return program_;
   }
-  program_ = TRY(start(options_));
+  program_ = TRY(start(options_, deadline));
   return program_;
 }
 
@@ -202,8 +160,9 @@ ConnectorAnswer ExecConnector::call(audit::Recorded record, const bridge::Connec
   std::unique_lock lock(mutex_);
   if (!turn_.wait_until(lock, deadline.instant(), [&] { return at_work_ < options_.parallel; }))
     return {Kind::kNotDone, "the program is busy with other calls"};
-  auto program = this->program();
-  if (!program) return {Kind::kNotDone, options_.command.front() + ": " + program.error().message};
+  const Deadline until = Deadline::at(std::min(deadline.instant(), now() + kSendTime));
+  auto program = this->program(until);
+  if (!program) return {Kind::kNotDone, options_.called + ": " + program.error().message};
   ++at_work_;
   lock.unlock();
   ConnectorAnswer answer = ask(**program, call, deadline);
@@ -226,8 +185,9 @@ ConnectorAnswer ExecConnector::ask(Program& program, const bridge::ConnectorCall
       program.waiting.emplace(number, mine);
     }
     const Deadline until = Deadline::at(std::min(deadline.instant(), now() + kSendTime));
+    const milliseconds left{deadline.poll_timeout_ms(now())};
     // Half a line is out when this fails, or nobody reads any more.
-    if (const auto sent = sys::write_all(program.in, line_of(number, call), until); !sent)
+    if (const auto sent = sys::write_all(program.in, line_of(number, call, left), until); !sent)
       program.die("it does not read what it is asked: " + sent.error().message);
   }
   std::unique_lock lock(program.mutex);

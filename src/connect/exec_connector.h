@@ -1,8 +1,5 @@
-// A local program as the body of capabilities: one JSON message a line, on its standard input and output.
-//
-//     →
-//     {"id":7,"capability":"ledger.read","arguments":{"tenant":"acme"},"idempotency_key":"run_…-1","run":"run_…"}
-//     ←  {"id":7,"result":[…]}                   or  {"id":7,"error":"no such tenant"}
+// A local program as the body of capabilities: one JSON message a line, on its standard input and output
+// (exec_protocol.h).
 //
 // It is started at the first call and serves many at once, in any order. It sees nothing of our environment
 // but PATH, LANG, HOME and what the file names. One that ends, answers what is no answer, or does not stop
@@ -19,16 +16,19 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/secret.h"
 #include "bridge/connector.h"
 
 namespace casemate::connect {
 
 struct ExecOptions {
   std::vector<std::string> command;      // the program's path first, or a name that is looked for in PATH
+  std::string called;                    // what messages call it
   std::vector<std::string> environment;  // NAME=VALUE
   std::string folder;                    // where it runs
   std::size_t parallel = 16;             // calls that it is given at once; others wait for their turn
   Bytes answer_max = mib(17);            // one line
+  Secret first_line;  // what it is told before any call, with its end of line; may be empty
 };
 
 // Thread-safe.
@@ -45,8 +45,8 @@ class ExecConnector final : public bridge::Connector {
   struct Waiting;
   struct Program;
 
-  Result<std::shared_ptr<Program>> program();
-  static Result<std::shared_ptr<Program>> start(const ExecOptions& options);
+  Result<std::shared_ptr<Program>> program(Deadline deadline);
+  static Result<std::shared_ptr<Program>> start(const ExecOptions& options, Deadline deadline);
   static bridge::ConnectorAnswer ask(Program& program, const bridge::ConnectorCall& call, Deadline deadline);
 
   const ExecOptions options_;

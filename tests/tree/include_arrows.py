@@ -19,6 +19,7 @@ LAYERS: dict[str, list[str]] = {
     "json": ["base"],
     "toml": ["base"],
     "crypto": ["base"],
+    "url": ["base"],
     "jail": ["sys", "frame"],
     "policy": ["json", "toml"],
     "schema": ["json"],
@@ -29,18 +30,18 @@ LAYERS: dict[str, list[str]] = {
     "store": ["sys", "crypto"],
     "audit": ["sys", "json", "crypto", "store"],
     "image": ["sys", "json", "crypto"],
-    "http": ["sys"],
+    "http": ["sys", "json", "url"],
     "box": ["sys", "frame", "outcome"],
-    "bridge": ["frame", "sys", "policy", "catalog", "audit", "outcome"],
+    "bridge": ["frame", "sys", "policy", "catalog", "audit", "outcome", "url"],
     "egress": ["http", "policy", "audit"],
-    "connect": ["bridge", "http", "mcp"],
+    "connect": ["bridge", "mcp"],
     "engine": ["box", "bridge", "pool", "image", "store", "outcome", "audit"],
     "api": ["engine", "http", "mcp"],
 }
 
 # Programs. What is not named here may include everything. The warden is held to what its link map
 # is held to, since it is the one program with privilege.
-APPS: dict[str, list[str]] = {"casemate-warden": ["jail"], "casemate-egress": ["egress"]}
+APPS: dict[str, list[str]] = {"casemate-warden": ["jail"], "casemate-http": ["http"], "casemate-egress": ["egress"]}
 # What runs inside a box. The zygote's module forks slots, with the steps of the jail that come after a clone.
 GUEST = ["sys", "frame"]
 GUEST_ZYGOTE = ["jail"]
