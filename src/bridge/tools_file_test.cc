@@ -82,7 +82,7 @@ TEST(ToolsFile, MistakesOfAnHttpEndpointAreTold) {
       {"url = \"https://a/\"\nheaders = {X = \"a\\r\\nY: b\"}\n", "headers.X"},
       {"url = \"https://a/\"\nheaders = {X = \"a\"}\nheaders_from_env = {x = \"A\"}\n", "twice"},
       {"url = \"https://a/\"\nheaders_from_env = {X = \"Bearer hunter2\"}\n", "variable"},
-      {"url = \"https://a/\"\nheaders = {X = 1}\n", "headers.X"},
+      {"url = \"https://a/\"\nheaders = {X = 1}\n", "X should be a string"},
       {"url = \"https://a/\"\nverify = false\n", "verify"},
       {"url = \"https://a/\"\nunboxed = true\n", "unboxed"},
   };
