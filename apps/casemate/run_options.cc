@@ -92,6 +92,8 @@ Command command_of(RunOptions& options) {
       &options.arguments};
 #ifdef CASEMATE_TEST_HOOKS
   command.options.push_back({"--test-walls-off", "BITS", "bits of frame::Wall", &options.walls_off});
+  command.options.push_back(
+      {"--test-unrecorded", "K", "each K-th call is one that no record is of", &options.unrecorded});
   command.options.push_back({"--test-pool-memory", "SIZE", "what slots may cost", &options.pool_memory});
   command.options.push_back({"--test-fail-stage", "N", "number of a jail::Stage", &options.fail_stage});
 #endif

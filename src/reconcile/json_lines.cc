@@ -17,7 +17,7 @@ constexpr std::size_t kReadChunk = std::size_t{256} << 10;
 Result<void> LineSplitter::give(std::string_view text, const char* fault, const EachLine& each) {
   ++number_;
   if (text.empty() && *fault == 0) return {};
-  return each({name_ + ":" + std::to_string(number_), *fault == 0 ? text : std::string_view(), fault});
+  return each({name_ + ":" + std::to_string(number_), text, fault});
 }
 
 Result<void> LineSplitter::feed(std::string_view bytes, const EachLine& each) {
@@ -49,7 +49,8 @@ Result<void> LineSplitter::feed(std::string_view bytes, const EachLine& each) {
 
 Result<void> LineSplitter::finish(const EachLine& each) {
   if (held_.empty() && !too_long_) return {};
-  return give({}, "the file ends in the middle of it", each);
+  return give(held_, too_long_ ? "it is longer than a line may be" : "the file ends in the middle of it",
+              each);
 }
 
 Result<void> each_line(const std::string& file, std::size_t line_max, const EachLine& each) {

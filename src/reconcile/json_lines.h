@@ -15,8 +15,8 @@ namespace casemate::reconcile {
 // One line of a file.
 struct SourceLine {
   std::string where;      // "effects.jsonl:17"
-  std::string_view text;  // without its line feed; for the call. Empty when `fault` is not
-  std::string fault;      // it is too long to be looked at, or the file ends in it
+  std::string_view text;  // without its line feed; for the call. Empty when it is too long
+  std::string fault;      // it is too long to be looked at, or the file ends in the middle of it
 };
 using EachLine = std::function<Result<void>(const SourceLine&)>;
 

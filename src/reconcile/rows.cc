@@ -9,8 +9,11 @@ namespace {
 
 constexpr std::size_t kTimeDigits = 27;  // audit::format_time()
 
-Result<json::Value> object_of(std::string_view line) {
-  json::Value value = TRY(json::read(line, {line.size(), json::kReaderDepthMax, 10'000}));
+constexpr std::size_t kValuesMax = 10'000;
+constexpr std::size_t kRequestValuesMax = 1'000'000;  // as many as the arguments of a call may have
+
+Result<json::Value> object_of(std::string_view line, std::size_t values_max = kValuesMax) {
+  json::Value value = TRY(json::read(line, {line.size(), json::kReaderDepthMax, values_max}));
   if (value.kind() != json::Value::Kind::kObject) return fail(ErrorCode::kInvalid, "it is no object");
   return value;
 }
@@ -30,6 +33,15 @@ Result<std::string> needed_name(const json::Value& object, std::string_view memb
   std::string text = TRY(name_in(object, member));
   if (text.empty()) return fail(ErrorCode::kInvalid, "it has no " + std::string(member));
   return text;
+}
+
+// Without its time.
+Result<Effect> effect_in(const json::Value& object) {
+  Effect effect;
+  effect.key = TRY(needed_name(object, "idempotency_key"));
+  effect.capability = TRY(needed_name(object, "capability"));
+  effect.run = TRY(needed_name(object, "run"));
+  return effect;
 }
 
 std::optional<Record::Kind> kind_of(std::string_view kind, std::string_view step) {
@@ -79,12 +91,13 @@ Result<std::optional<Record>> record_of(std::string_view line) {
   return record;
 }
 
+Result<Effect> request_of(std::string_view line) {
+  return effect_in(TRY(object_of(line, kRequestValuesMax)));
+}
+
 Result<Effect> effect_of(std::string_view line) {
   const json::Value object = TRY(object_of(line));
-  Effect effect;
-  effect.key = TRY(needed_name(object, "idempotency_key"));
-  effect.capability = TRY(needed_name(object, "capability"));
-  effect.run = TRY(needed_name(object, "run"));
+  Effect effect = TRY(effect_in(object));
   const std::string at = TRY(needed_name(object, "at"));
   auto time = time_of(at);
   if (!time) return fail(ErrorCode::kInvalid, "at is no time in UTC like 2026-07-30T12:00:00.123456Z");

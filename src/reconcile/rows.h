@@ -42,7 +42,9 @@ struct Effect {
 // A JSON object with "idempotency_key", "capability", "run" and "at", and what else there may be.
 // Errors: invalid, saying what is missing.
 Result<Effect> effect_of(std::string_view line);
-// Such a line, with its line feed: what a tap writes.
+// The same of what a peer is asked (docs/tools.md), which has no "at" and may be as long as kRequestLineMax.
+Result<Effect> request_of(std::string_view line);
+// A line for effect_of(), with its line feed: what a tap writes.
 std::string effect_line(const Effect& effect);
 
 // The record of one box (docs/records.md).
@@ -59,6 +61,7 @@ Result<Box> box_of(std::string_view line);
 Result<Time> time_of(std::string_view text);
 
 inline constexpr std::size_t kEffectLineMax = std::size_t{64} << 10;
+inline constexpr std::size_t kRequestLineMax = std::size_t{2} << 20;
 inline constexpr std::size_t kBoxLineMax = std::size_t{256} << 10;
 inline constexpr std::size_t kNameMax = 256;  // bytes of any name or id here
 
