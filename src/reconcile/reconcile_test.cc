@@ -394,7 +394,7 @@ TEST(Reconcile, OnlyTheFirstOfAKindAreKept) {
 }
 
 TEST(Percent, IsNeverAllForLess) {
-  EXPECT_EQ(percent(0, 0), "100 %");
+  EXPECT_EQ(percent(0, 0), "none");
   EXPECT_EQ(percent(28, 28), "100 %");
   EXPECT_EQ(percent(27, 28), "96.42 %");
   EXPECT_EQ(percent(999'999, 1'000'000), "99.99 %");

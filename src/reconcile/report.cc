@@ -48,6 +48,7 @@ bool Report::ok() const {
 }
 
 std::string percent(std::uint64_t good, std::uint64_t whole) {
+  if (whole == 0) return "none";
   if (good == whole) return "100 %";
   const std::uint64_t hundredths = good * 10'000 / whole;  // cut, not rounded
   const std::string rest = std::to_string(hundredths % 100);

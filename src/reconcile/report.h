@@ -56,7 +56,7 @@ class Report {
   std::array<Answer, static_cast<std::size_t>(Question::kCount)> answers_;
 };
 
-// "100 %", and never for less than all: "99.99 %".
+// "100 %", and never for less than all: "99.99 %"; "none" of nothing.
 std::string percent(std::uint64_t good, std::uint64_t whole);
 std::string report_text(const Report& report);
 std::string report_json(const Report& report);
