@@ -287,6 +287,45 @@ const std::vector<Damage>& damages() {
          remove_record(h, place);
          return run;
        }},
+      {Question::kEnds, "out_of_order",
+       [](Random& random, History& h) {
+         const std::size_t place = a_record(random, h, Kind::kTornDown);
+         std::swap(h.records[place], h.records[place - 1]);  // executed before it
+         return h.records[place].run;
+       }},
+      {Question::kEnds, "out_of_order",
+       [](Random& random, History& h) {
+         const std::size_t place = a_record(random, h, Kind::kAllocated);
+         const Record record = h.records[place];
+         remove_record(h, place);
+         h.records.push_back(record);
+         return record.run;
+       }},
+      {Question::kEnds, "out_of_order",
+       [](Random& random, History& h) {
+         Record& record = h.records[a_record(random, h, Kind::kTornDown)];
+         record.volume = "vol of nobody";
+         return record.run;
+       }},
+      {Question::kVerdicts, "out_of_order",
+       [](Random& random, History& h) {
+         Record& record = h.records[a_record(random, h, Kind::kResult)];
+         record.capability = "tool.other";
+         return record.call;
+       }},
+      {Question::kVerdicts, "result_of_denied",
+       [](Random& random, History& h) {
+         Record record = h.records[a_record(random, h, Kind::kVerdict, "deny")];
+         record.kind = Kind::kResult;
+         record.word = "ok";
+         h.records.push_back(record);
+         return record.call;
+       }},
+      {Question::kEnds, "step_twice",
+       [](Random& random, History& h) {
+         h.records.push_back(Record(h.records[a_record(random, h, Kind::kTornDown)]));
+         return h.records.back().run;
+       }},
       {Question::kEnds, "other_outcome",
        [](Random& random, History& h) {
          OutcomeFacts& outcome = one_of(random, h.outcomes);
