@@ -313,6 +313,24 @@ const std::vector<Damage>& damages() {
          record.capability = "tool.other";
          return record.call;
        }},
+      {Question::kVerdicts, "out_of_order",
+       [](Random& random, History& h) {
+         Record record = h.records[a_record(random, h, Kind::kVerdict, "deny")];
+         record.kind = Kind::kApproval;
+         record.word = "deny";
+         h.records.push_back(record);
+         return record.call;
+       }},
+      {Question::kVerdicts, "out_of_order",
+       [](Random& random, History& h) {
+         const std::size_t result = a_record(random, h, Kind::kResult, "ok");
+         if (h.records[result - 1].kind == Kind::kApproval) h.records[result - 2].word = "allow";
+         if (h.records[result - 1].kind == Kind::kApproval) remove_record(h, result - 1);
+         std::size_t place = 0;
+         while (h.records[place].call != h.records[result - 1].call) ++place;
+         std::swap(h.records[place], h.records[place + 1]);  // the result before its verdict
+         return h.records[place].call;
+       }},
       {Question::kVerdicts, "result_of_denied",
        [](Random& random, History& h) {
          Record record = h.records[a_record(random, h, Kind::kVerdict, "deny")];
