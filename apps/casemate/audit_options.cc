@@ -31,8 +31,10 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
+}  // namespace
+
 // A day, a second or a microsecond; a day begins at midnight UTC.
-Result<audit::Time> time_of(const char* option, std::string text) {
+Result<audit::Time> audit_time_of(const char* option, std::string text) {
   if (text.size() == 10) text += "T00:00:00Z";
   if (text.size() == 20) text.insert(19, ".000000");
   auto time = audit::parse_time(text);
@@ -43,8 +45,6 @@ Result<audit::Time> time_of(const char* option, std::string text) {
   }
   return time;
 }
-
-}  // namespace
 
 const char* const kAuditUsage =
     "Looks at the audit log: what was judged, what was done, and whether the log is whole.\n"
@@ -142,8 +142,8 @@ Result<audit::Query> audit_query_of(const AuditArguments& arguments) {
   query.verdict = arguments.verdict.value_or("");
   for (const char* known : {"", "allow", "deny", "ask"}) {
     if (query.verdict != known) continue;
-    if (arguments.from) query.from = TRY(time_of("--from", *arguments.from));
-    if (arguments.to) query.to = TRY(time_of("--to", *arguments.to));
+    if (arguments.from) query.from = TRY(audit_time_of("--from", *arguments.from));
+    if (arguments.to) query.to = TRY(audit_time_of("--to", *arguments.to));
     return query;
   }
   return fail(ErrorCode::kInvalid, "--verdict takes allow, deny or ask");

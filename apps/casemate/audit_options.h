@@ -37,6 +37,8 @@ Command audit_export_table(AuditArguments& arguments);
 // others below $XDG_STATE_HOME or ~/.local/state. Errors: not_found (none of these is set).
 Result<std::string> audit_directory_of(const std::optional<std::string>& named_so);
 
+// "2026-07-30", "2026-07-30T12:00:00Z", with a fraction or without. Errors: invalid, naming the option.
+Result<audit::Time> audit_time_of(const char* option, std::string text);
 // Errors: invalid, naming the option.
 Result<audit::Query> audit_query_of(const AuditArguments& arguments);
 Result<std::size_t> audit_lines_of(const AuditArguments& arguments);

@@ -1,5 +1,6 @@
 #include "grants.h"
 
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <utility>
@@ -40,6 +41,27 @@ Result<std::unique_ptr<audit::Log>> open_log(const std::optional<std::string>& n
   return log;
 }
 
+#ifdef CASEMATE_TEST_HOOKS
+// Spends the proof of one call on another that nobody judged: what reconcile is there to find.
+class UnrecordedCalls final : public bridge::Connector {
+ public:
+  UnrecordedCalls(std::shared_ptr<bridge::Connector> real, int each) : real_(std::move(real)), each_(each) {}
+  bridge::ConnectorAnswer call(audit::Recorded record, const bridge::ConnectorCall& call,
+                               Deadline deadline) override {
+    if (++calls_ % each_ != 0) return real_->call(std::move(record), call, deadline);
+    const std::string key = std::string(call.idempotency_key) + "-unrecorded";
+    bridge::ConnectorCall other = call;
+    other.idempotency_key = key;
+    return real_->call(std::move(record), other, deadline);
+  }
+
+ private:
+  const std::shared_ptr<bridge::Connector> real_;
+  const int each_;
+  std::atomic<int> calls_{0};
+};
+#endif
+
 Result<std::vector<bridge::Tool>> tools_of(const RunOptions& options, const std::string& text) {
   bridge::ToolsFile file = bridge::read_tools_file(text);
   if (!file.mistakes.empty()) return tl::unexpected(error_of(options.tools, file.mistakes));
@@ -56,6 +78,10 @@ Result<std::vector<bridge::Tool>> tools_of(const RunOptions& options, const std:
               " is a program that would run outside of any box: say --weaken unboxed-connector if that is "
               "meant");
     connectors[spec.name] = TRY(connect::make_connector(spec, places));
+#ifdef CASEMATE_TEST_HOOKS
+    if (const int each = TRY(parse_count(options.unrecorded, "--test-unrecorded")); each > 0)
+      connectors[spec.name] = std::make_shared<UnrecordedCalls>(connectors[spec.name], each);
+#endif
   }
   for (std::size_t i = 0; i < file.tools.size(); ++i)
     file.tools[i].connector = connectors[file.connectors[i]];
@@ -69,6 +95,8 @@ Result<RunGrants> make_grants(const RunOptions& options) {
   if (options.tools.empty()) {
     if (!options.policy.empty())
       return fail(ErrorCode::kInvalid, "--policy judges calls of --tools, which is not given");
+    // Asked for by name alone: the usual place is where calls are recorded.
+    if (options.audit) made.log = TRY(open_log(options.audit));
     return made;
   }
   // Without a file each call asks, and nobody is there: a tools file alone grants nothing.

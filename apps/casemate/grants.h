@@ -14,12 +14,12 @@ namespace casemate {
 struct RunGrants {
   std::shared_ptr<const bridge::Grants> grants;  // nullptr: none are asked for
   std::string tools_sha256;                      // of the tools file
-  std::unique_ptr<audit::Log> log;
-  std::unique_ptr<bridge::Workers> workers;  // the last here, so the first to go
+  std::unique_ptr<audit::Log> log;               // of runs and calls; nullptr: none is asked for
+  std::unique_ptr<bridge::Workers> workers;      // the last here, so the first to go
 };
 
 // Reads the files, and opens the log. Errors: invalid (all that is wrong with the files, one line each, with
-// line and column), unavailable (the log cannot be written: then nothing may be called).
+// line and column), unavailable (the log cannot be written: then nothing may run).
 Result<RunGrants> make_grants(const RunOptions& options);
 
 }  // namespace casemate

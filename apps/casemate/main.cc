@@ -12,7 +12,9 @@
 #include "image_command.h"
 #include "json/utf8.h"
 #include "policy_command.h"
+#include "reconcile_command.h"
 #include "run_command.h"
+#include "tap_command.h"
 
 namespace {
 
@@ -25,6 +27,8 @@ constexpr const char* kUsage =
     "  casemate image COMMAND    build, list, inspect and verify the images that boxes run in\n"
     "  casemate policy COMMAND   check policy files and explain what they decide\n"
     "  casemate audit COMMAND    look at the audit log, follow, verify and export it\n"
+    "  casemate reconcile        whether the audit log and what others saw agree\n"
+    "  casemate tap -- COMMAND   run a connector's program and write down what it is asked\n"
     "\n"
     "Examples:\n"
     "  casemate run --trust trusted analysis.py\n"
@@ -51,6 +55,8 @@ int main(int argc, char** argv) {
   if (command == "doctor") return casemate::doctor_command(argc - 1, argv + 1);
   if (command == "bench") return casemate::bench_command(argc - 1, argv + 1);
   if (command == "audit") return casemate::audit_command(argc - 1, argv + 1);
+  if (command == "reconcile") return casemate::reconcile_command(argc - 1, argv + 1);
+  if (command == "tap") return casemate::tap_command(argc - 1, argv + 1);
   if (command == "image") return casemate::image_command(argc - 1, argv + 1);
   if (command == "policy") return casemate::policy_command(argc - 1, argv + 1);
   if (command == "--help" || command == "-h" || command == "help") {

@@ -60,6 +60,14 @@ void store_records(engine::Engine& engine, RecordStore& store, const RunOptions&
                json::escape_control(stored.error().message).c_str());
 }
 
+// The run has happened, and its outcome is told; but no log has its end, and that must not pass for success.
+int with_record(const engine::Engine& engine, int code) {
+  if (!engine.end_not_recorded()) return code;
+  std::fprintf(stderr, "casemate run: the end of the run could not be recorded: %s\n",
+               json::escape_control(engine.end_not_recorded()->message).c_str());
+  return code == outcome::kExitOk ? outcome::kExitUnavailable : code;
+}
+
 // Each time in a fresh box, which is taken from a slot when one is ready. Ends with the first run that was
 // cancelled or that this host could not make; the exit code is the first that is not 0.
 int run_again_and_again(const engine::Request& request, const RunOptions& options, int repeat,
@@ -84,7 +92,7 @@ int run_again_and_again(const engine::Request& request, const RunOptions& option
     engine.settle(result, Deadline::in(kSettleTime));
     ++starts[static_cast<int>(result.timing.start.value_or(outcome::Start::kCold))];
     const outcome::Status status = result.ending.status;
-    const int code = output.finish(std::move(result));
+    const int code = with_record(engine, output.finish(std::move(result)));
     store_records(engine, store, options);
     if (exit_code == 0) exit_code = code;
     if (status == outcome::Status::kCancelled || status == outcome::Status::kUnavailable) break;
@@ -131,6 +139,7 @@ int run_request(const engine::Request& request, const RunGrants& granted, const 
   if (!products) return usage_error(products.error());
   auto engine = engine::Engine::start(*parts, request.weakenings);
   if (!engine) return unavailable(outcome::Reason::kSandboxUnavailable, engine.error());
+  if (granted.log) engine->record_runs(*granted.log);
   const auto image = ensure_image(options.image, options.store);
   if (!image) {
     if (image.error().code == ErrorCode::kInvalid || image.error().code == ErrorCode::kNotFound) {
@@ -156,7 +165,8 @@ int run_request(const engine::Request& request, const RunGrants& granted, const 
   hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
   if (repeat > 1 || options.start == "hot")
     return run_again_and_again(request, options, repeat, *engine, *in, output, store, hooks);
-  const int code = output.finish(engine->run(request, *in, *products, hooks));
+  outcome::Outcome result = engine->run(request, *in, *products, hooks);
+  const int code = with_record(*engine, output.finish(std::move(result)));
   store_records(*engine, store, options);
   return code;
 }

@@ -72,7 +72,9 @@ Command command_of(RunOptions& options) {
            &options.policy},
           {"--label", "LABEL",
            "what the program was exposed to before: untrusted, private; may be given again", &options.labels},
-          {"--audit", "DIR", "where calls are recorded, instead of the usual place", &options.audit},
+          {"--audit", "DIR",
+           "where runs and calls are recorded, instead of the usual place for those with --tools",
+           &options.audit},
           {"--env", "NAME=VALUE", "for the program; may be given again", &options.environment},
           {"--stdin", "FILE", "what the program reads as its standard input", &options.stdin_file},
           {"--repeat", "N", "run it so often, each time in a fresh box; with --json one document a line",
@@ -90,6 +92,8 @@ Command command_of(RunOptions& options) {
       &options.arguments};
 #ifdef CASEMATE_TEST_HOOKS
   command.options.push_back({"--test-walls-off", "BITS", "bits of frame::Wall", &options.walls_off});
+  command.options.push_back(
+      {"--test-unrecorded", "K", "each K-th call is one that no record is of", &options.unrecorded});
   command.options.push_back({"--test-pool-memory", "SIZE", "what slots may cost", &options.pool_memory});
   command.options.push_back({"--test-fail-stage", "N", "number of a jail::Stage", &options.fail_stage});
 #endif

@@ -44,6 +44,7 @@ struct RunOptions {
   std::string walls_off = "0";
   std::string fail_stage = "0";
   std::string pool_memory = "1GiB";
+  std::string unrecorded = "0";  // each so-many-th call is made as one that no record is of
 #endif
 };
 

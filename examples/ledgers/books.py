@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ def main() -> None:
     log = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for line in sys.stdin:
         asked = json.loads(line)
-        seen = {"call": asked["idempotency_key"], "capability": asked["capability"], "run": asked["run"]}
+        seen = {key: asked[key] for key in ("idempotency_key", "capability", "run")}
+        seen["at"] = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         os.write(log, json.dumps(seen).encode() + b"\n")
         try:
             told = {"id": asked["id"], "result": answer(asked["capability"], asked["arguments"])}

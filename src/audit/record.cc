@@ -93,6 +93,7 @@ void write_fields(Fields& fields, const RunEvent& event) {
   span(fields, "execution_ms", event.execution);
   span(fields, "artifact_ms", event.artifact);
   span(fields, "teardown_ms", event.teardown);
+  if (event.artifacts) fields.number("artifacts", *event.artifacts);
 }
 
 void write_fields(Fields& fields, const AnsweredApproval& answered) {

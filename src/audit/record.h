@@ -89,10 +89,12 @@ struct RunEvent {
   std::string image;      // "sha256:…"
   std::string isolation;  // the rung
   std::string volume;
-  std::string status;  // of the outcome, or the verdict of the teardown; empty: not known yet
+  // executed: of the outcome, "ok"; torn_down: the verdict, "destroyed". Empty: not known yet.
+  std::string status;
   std::vector<std::string> weakenings;
   // What is known at this step.
   std::optional<milliseconds> queue_wait, checkout, execution, artifact, teardown;
+  std::optional<std::uint64_t> artifacts;  // executed: how many its outcome tells of
 };
 void write_fields(Fields& fields, const RunEvent& event);
 

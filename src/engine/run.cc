@@ -49,16 +49,6 @@ Outcome new_outcome(const Request& request, const Result<RungChoice>& choice) {
   return result;
 }
 
-// Root always has ids to give, whatever was accepted.
-std::vector<outcome::Weakening> weakenings_in_effect(const box::Weakenings& asked, const frame::Hello& host) {
-  std::vector<outcome::Weakening> found;
-  if (asked.single_id && host.by_root == 0)
-    found.push_back({"single-id", "the box has the user's own id outside and not one of its own"});
-  if (asked.no_cgroup)
-    found.push_back({"no-cgroup", "memory, processes and CPU time are limited per process only"});
-  return found;
-}
-
 // Our own failure, in words that cannot be taken for the program's.
 outcome::Observed lost(const Request& request, frame::EndCause cause, std::string why) {
   outcome::Observed observed;
@@ -150,6 +140,7 @@ void Engine::settle(Outcome& result, Deadline deadline) {
       gone && gone->destroyed ? outcome::TeardownVerdict::kDestroyed : outcome::TeardownVerdict::kQuarantined;
   if (gone) result.usage.minor_faults = gone->minor_faults;
   if (const outcome::BoxRecord* record = records_->find(result.volume.id)) result.record = *record;
+  record_torn_down(result);
 }
 
 void Engine::close(Deadline deadline) {
@@ -236,6 +227,24 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
                                }};
   LiveRun run(request, *warden_, box, products, hooks, others, {chunk_.get(), kReadChunk});
   Run live{request, products, run, asked_at, box, rung, std::nullopt};
+  const auto refuse = [&](Reason reason, const std::string& message) {
+    Outcome refused = refused_outcome(request, paths_.rungs, reason, message);
+    refused.image_digest = image.digest;
+    return refused;
+  };
+  const auto outcome_in = [&](const Lease* slot) {
+    Outcome made = new_outcome(request, choice);
+    made.image_digest = image.digest;
+    made.volume.id = slot != nullptr ? slot->volume : "vol_" + crypto::random_hex(8);
+    made.sandbox_id = slot != nullptr ? slot->name : "box_" + crypto::random_hex(8);
+    return made;
+  };
+  if (!lease && !has_python(image.rootfs)) return refuse(Reason::kImageUnavailable, kNoPython);
+  Outcome result;
+  if (log_ != nullptr) {
+    result = outcome_in(lease ? &*lease : nullptr);
+    if (const auto why = allocate(request, image, lease, result)) return refuse(why->code, why->message);
+  }
   // First of all the program: what is made here afterwards is made while it runs.
   Result<void> started{};
   if (lease) {
@@ -243,16 +252,7 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     started = run.start_in(std::move(*lease));
     slots_->started(*live.slot, now());
   }
-  Outcome result = new_outcome(request, choice);
-  result.image_digest = image.digest;
-  result.volume.id = lease ? run.lease().volume : "vol_" + crypto::random_hex(8);
-  result.sandbox_id = lease ? run.lease().name : "box_" + crypto::random_hex(8);
-  const auto refuse = [&](Reason reason, const std::string& message) {
-    Outcome refused = refused_outcome(request, paths_.rungs, reason, message);
-    refused.image_digest = image.digest;
-    return refused;
-  };
-  if (!lease && !has_python(image.rootfs)) return refuse(Reason::kImageUnavailable, kNoPython);
+  if (log_ == nullptr) result = outcome_in(lease ? &run.lease() : nullptr);
   if (lease) {
     result.timing.start =
         run.lease().level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
@@ -270,10 +270,7 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
       started = tl::unexpected<Error>(hello.error());
     }
   }
-  if (hello_) result.weakenings = weakenings_in_effect(request.weakenings, *hello_);
-  if (lease && run.lease().sandbox == Sandbox::kShared)
-    result.weakenings.push_back(
-        {"shared-sandbox", "runs of this tenant before and after it were in the same sandbox"});
+  if (log_ == nullptr) result.weakenings = weakenings_of(request, lease ? &run.lease() : nullptr);
   Outcome outcome = follow(live, std::move(started), std::move(result));
   past_ = run.take_lease();
   return outcome;
@@ -299,6 +296,8 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
     result.usage = observed.usage;
     result.usage.occupied_ms = ms_between(live.asked_at, now());
     result.report = outcome::make_report(result);
+    if (live.slot || run.started()) record_executed(result);
+    if (!live.slot) record_torn_down(result);
     return std::move(result);
   };
   if (slots_ && !live.slot) slots_->act(now());

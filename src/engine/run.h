@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "audit/log.h"
 #include "base/result.h"
 #include "box/warden_client.h"
 #include "engine/box_records.h"
@@ -54,6 +55,14 @@ class Engine {
   // A run in a slot is over when its result is: its teardown is "pending" until settle().
   outcome::Outcome run(const Request& request, const Image& image, Products& products, const Hooks& hooks);
 
+  // From now on each run is recorded there: allocated, and durably so, before its program begins; executed,
+  // when it has ended; torn down, with the verdict. The last two are durable before run() returns, of a run
+  // in a slot before settle() does. What cannot be recorded as allocated does not run: audit_unavailable.
+  // `log` must outlive the engine.
+  void record_runs(audit::Log& log) { log_ = &log; }
+  // Why the end of the last run that had to be recorded was not; nothing: it was.
+  const std::optional<Error>& end_not_recorded() const { return end_not_recorded_; }
+
   // From now on runs take slots from a pool, which makes them ahead of time: as many for each class of
   // request as `hot` says. Raises this process's soft limit of open files to the hard one.
   // Errors: invalid (the configuration), exhausted (so many slots need more open files than there may be).
@@ -94,6 +103,13 @@ class Engine {
     frame::Rung rung;
     std::optional<pool::SlotId> slot;
   };
+  // run_records.cc
+  Result<void> record_allocated(const outcome::Outcome& result);
+  std::optional<outcome::ReasonGiven> allocate(const Request& request, const Image& image,
+                                               std::optional<Lease>& lease, outcome::Outcome& result);
+  std::vector<outcome::Weakening> weakenings_of(const Request& request, const Lease* slot) const;
+  void record_executed(const outcome::Outcome& result);
+  void record_torn_down(const outcome::Outcome& result);
   Result<void> wait_for_slots(const Request& request, const Image& image, std::size_t count, bool warm_too,
                               Deadline deadline);
   std::optional<Lease> take_slot(const Request& request, const Image& image, frame::Rung rung);
@@ -119,6 +135,8 @@ class Engine {
   std::optional<Slots> slots_;
   std::size_t hot_ = 0;
   std::string cold_reason_;
+  audit::Log* log_ = nullptr;  // of runs
+  std::optional<Error> end_not_recorded_;
   Lease past_;  // of the last run in a slot, until settle()
   static constexpr std::size_t kReadChunk = 64 << 10;
   // Not cleared: what is read into it is all that is looked at, and clearing touches every page.

@@ -46,9 +46,10 @@ class Tools:
 
     @property
     def effects(self) -> list[dict[str, str]]:
-        """What the peer was asked, by its own word."""
+        """What the peer was asked, by its own word, without the time."""
         log = self.folder / "peer.log"
-        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        found = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        return [{key: effect[key] for key in effect if key != "at"} for effect in found]
 
     @property
     def records(self) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from datetime import datetime, timezone
 from typing import Any
 
 _LOG = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -56,5 +57,7 @@ def answer(asked: dict[str, Any]) -> None:
 
 for _line in sys.stdin:
     _asked = json.loads(_line)
-    os.write(_LOG, json.dumps({key: _asked[key] for key in ("capability", "idempotency_key", "run")}).encode() + b"\n")
+    _seen = {key: _asked[key] for key in ("capability", "idempotency_key", "run")}
+    _seen["at"] = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    os.write(_LOG, json.dumps(_seen).encode() + b"\n")
     answer(_asked)

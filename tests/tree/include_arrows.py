@@ -29,6 +29,7 @@ LAYERS: dict[str, list[str]] = {
     "mcp": ["json"],
     "store": ["sys", "crypto"],
     "audit": ["sys", "json", "crypto", "store"],
+    "reconcile": ["sys", "json", "crypto", "audit"],
     "image": ["sys", "json", "crypto"],
     "http": ["sys", "json", "url"],
     "box": ["sys", "frame", "outcome"],
