@@ -59,7 +59,7 @@ LEDGERS["acme-10"].append(entry(900, "0.01"))
 LEDGERS["acme-13"].append(entry(900, "-40.00"))
 SETTLED["acme-13"]["amount"] = cents([*plain(13), entry(900, "40.00")])
 
-MANY = 500  # tenants there are. Those after the fourteenth have no traps: the curve of calls needs many
+MANY = 1000  # tenants there are. Those after the fourteenth have no traps: the curve of calls needs many
 
 
 def _has_no_traps(tenant: str) -> int:

@@ -186,6 +186,20 @@ def test_ten_megabytes_go_through_a_box_and_not_through_a_context(casemate: Case
     assert len(logged(tmp_path / "out/code")) == 1 and not logged(tmp_path / "out/file")
 
 
+def test_the_curve_is_of_runs_and_shows_where_code_loses(casemate: Casemate, tmp_path: Path) -> None:
+    command = ["/usr/bin/python3", "-B", str(EXAMPLES / "ledgers/curve.py"), "--most", "10", "--out", str(tmp_path / "plot")]
+    env = os.environ | casemate.environment | {"CASEMATE_BIN": str(casemate.binary)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300 * SLOW, env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    short, long = done.stdout.split("long results")
+    numbers = [[int(word.replace(",", "")) for word in line.split()] for line in short.splitlines()[2:] if line]
+    loses = [calls for calls, serial, _, code, _, _ in numbers if code > serial]
+    assert loses == [1, 2, 4, 6, 7] and numbers[-1][0] == 10, short
+    assert len(long.splitlines()) == 2 + 5
+    assert (tmp_path / "plot/code-mode-tokens.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "plot/code-mode-tokens.svg").read_text()
+
+
 @pytest.mark.parametrize("folder", ["ledgers", "big_csv"])
 def test_policies_deny_what_they_do_not_name(folder: str) -> None:
     policy = tomllib.loads((EXAMPLES / folder / "policy.toml").read_text())
