@@ -65,5 +65,7 @@ def draw(curves: dict[str, list[Point]], folder: Path) -> None:
     panels[-1].legend(loc="upper left", fontsize=8.5, frameon=False, labelcolor=INK)
     figure.tight_layout()
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / "code-mode-tokens.svg", metadata={"Date": None})
+    vector = folder / "code-mode-tokens.svg"
+    figure.savefig(vector, metadata={"Date": None})
+    vector.write_text("\n".join(line.rstrip() for line in vector.read_text().splitlines()) + "\n")
     figure.savefig(folder / "code-mode-tokens.png", dpi=150)
