@@ -3,7 +3,7 @@
 
 BUILD_PROGRAMS := tools/setup build && tools/build release apps/all guest/all
 
-.PHONY: help run test build bars soak format clean
+.PHONY: help run ledgers test build bars soak format clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -16,10 +16,15 @@ run: ## build casemate and run the example program in a box
 	  examples/revenue/revenue.py
 	@echo "the chart is in out/: $$(cd out && ls -t | grep -m1 '\.png$$' || echo 'no .png was written')"
 
+ledgers: ## compare three scripted agents: calls one by one, all at once, one program (JSON=1, PRICE=3/15/3.75/0.3)
+	@$(BUILD_PROGRAMS)
+	@tools/setup tokens && tools/tokenizer
+	@/usr/bin/python3 -B examples/ledgers/compare.py $(if $(JSON),--json) $(if $(PRICE),--price $(PRICE))
+
 # Those that say the same again in slots and on stronger rungs take longer than the others together.
 TESTS ?= -LE long
 test: ## build everything and run the tests (TESTS= for the long ones too, TESTS='-L unit' for options of ctest)
-	@tools/setup build test
+	@tools/setup build test tokens
 	@tools/test dev $(TESTS)
 
 build: ## build the programs into build/release/bin
@@ -32,7 +37,7 @@ bars: ## measure what casemate promises and print it as a table (BARS=--quick le
 	@tools/bars $(BARS)
 
 soak: ## run the tests that touch the kernel again and again (SOAK_MINUTES=30), and once on another kernel
-	@tools/setup build test
+	@tools/setup build test tokens
 	@tools/soak
 
 format: ## format the C++ sources in place

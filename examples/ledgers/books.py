@@ -15,9 +15,7 @@ import data  # noqa: E402
 
 def answer(capability: str, arguments: dict[str, Any]) -> Any:
     tenant = arguments["tenant"]
-    if tenant not in data.LEDGERS:
-        raise LookupError(f"there is no tenant {tenant}")
-    return data.LEDGERS[tenant] if capability == "ledger.read" else data.SETTLED[tenant]
+    return data.ledger(tenant) if capability == "ledger.read" else data.settled(tenant)
 
 
 def main() -> None:

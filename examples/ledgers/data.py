@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 MISMATCHES = ["acme-07", "acme-10", "acme-13"]
+ENTRIES = 120  # of a tenant without traps
 
 Entry = dict[str, Any]
 
@@ -27,7 +28,7 @@ def entry(number: int, amount: str, currency: str = "EUR", state: str = "posted"
 
 
 def plain(tenant: int) -> list[Entry]:
-    return [entry(n, f"{(n * 37 + tenant * 11) % 900}.{(n * 13 + tenant) % 100:02}") for n in range(40)]
+    return [entry(n, f"{(n * 37 + tenant * 11) % 900}.{(n * 13 + tenant) % 100:02}") for n in range(ENTRIES)]
 
 
 def cents(entries: list[Entry]) -> str:
@@ -54,6 +55,28 @@ SETTLED["acme-06"] = {"amount": "-15.0", "currency": "EUR"}
 LEDGERS["acme-08"] = [entry(1, "100000000000000000.01"), entry(2, "0.02")]
 SETTLED["acme-08"] = {"amount": "100000000000000000.03", "currency": "EUR"}
 SETTLED["acme-07"]["currency"] = "USD"
-LEDGERS["acme-10"].append(entry(99, "0.01"))
-LEDGERS["acme-13"].append(entry(99, "-40.00"))
-SETTLED["acme-13"]["amount"] = cents([*plain(13), entry(98, "40.00")])
+LEDGERS["acme-10"].append(entry(900, "0.01"))
+LEDGERS["acme-13"].append(entry(900, "-40.00"))
+SETTLED["acme-13"]["amount"] = cents([*plain(13), entry(900, "40.00")])
+
+MANY = 1000  # tenants there are. Those after the fourteenth have no traps: the curve of calls needs many
+
+
+def _has_no_traps(tenant: str) -> int:
+    """The number of one of the many. Raises LookupError."""
+    number = tenant.removeprefix("acme-")
+    if not (number.isdecimal() and len(LEDGERS) < int(number) <= MANY):
+        raise LookupError(f"there is no tenant {tenant}")
+    return int(number)
+
+
+def ledger(tenant: str) -> list[Entry]:
+    """Raises LookupError."""
+    return LEDGERS[tenant] if tenant in LEDGERS else plain(_has_no_traps(tenant))
+
+
+def settled(tenant: str) -> dict[str, str]:
+    """Raises LookupError."""
+    if tenant in SETTLED:
+        return SETTLED[tenant]
+    return {"amount": cents(plain(_has_no_traps(tenant))), "currency": "EUR"}

@@ -315,7 +315,9 @@ Result<void> LiveRun::watch(const std::string& run) {
     if (items[2].revents != 0) read_stream(Stream::kStderr, stderr_, false);
     if ((items[3].revents & ~POLLOUT) != 0) read_control(false);
     if (items[6].revents != 0) calls_->collect();
-    if ((items[3].revents & POLLOUT) != 0 && control_ && feeding_) TRY(write_control());
+    // An answer goes out at once, not after it was asked whether it could.
+    const bool answers = calls_ && !calls_->pending().empty();
+    if (control_ && (answers || ((items[3].revents & POLLOUT) != 0 && feeding_))) TRY(write_control());
     finish_if_done();
     if (items[0].revents != 0) TRY(on_warden());
     if (items[4].revents != 0) TRY(ask_end(frame::EndCause::kCancelled));

@@ -78,6 +78,46 @@ def test_the_gvisor_rung_is_measured_when_it_is_named(casemate: Casemate, measur
     check_row(row)
 
 
+def nginxes() -> list[str]:
+    """Those that serve a benchmark: the folder is in their arguments."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            arguments = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"nginx" in arguments and b"/callbacks_" in arguments:
+            found.append(folder.name)
+    return found
+
+
+def test_calls_are_measured_against_nginx_or_that_is_missed_by_name(casemate: Casemate, tmp_path: Path) -> None:
+    options = ("--quick", "--samples", "1", "--measures", "callbacks_1,callbacks_64_durable")
+    document = bench(casemate, *options, env={"TMPDIR": str(tmp_path)}).outcome
+    measures = ["callbacks_1", "callbacks_64_durable"]
+    if not Path("/usr/sbin/nginx").exists():
+        assert [(one["measure"], one["peer"], one["reason"]) for one in document["skipped"]] == [
+            (measure, "nginx", "not installed") for measure in measures
+        ]
+        return
+    assert [(row["measure"], row["peer"], row["ours"]["unit"]) for row in document["rows"]] == [
+        (measure, "nginx", "calls/s") for measure in measures
+    ], document
+    for row in document["rows"]:
+        assert row["ratio"] == pytest.approx(row["ours"]["p50"] / row["theirs"]["p50"], rel=0.01), "a rate: more is better"
+    assert nginxes() == [] and wait_for(lambda: not any(tmp_path.iterdir()), 10 * SLOW)
+
+
+def test_no_nginx_outlives_a_benchmark_that_is_killed(casemate: Casemate, tmp_path: Path) -> None:
+    process = casemate.start("bench", "--measures", "callbacks_1", env={"TMPDIR": str(tmp_path)})
+    if Path("/usr/sbin/nginx").exists():
+        # It serves: one that is only starting would miss its files and end by itself.
+        assert wait_for(lambda: any(one.read_text() for one in tmp_path.glob("*/callbacks_1-nginx/nginx.pid")), 30 * SLOW)
+        process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60 * SLOW)
+    assert wait_for(lambda: not nginxes() and not any(tmp_path.iterdir()), 10 * SLOW)
+
+
 def test_the_table_names_what_was_measured_and_what_was_not(casemate: Casemate) -> None:
     ended = casemate.call("bench", *SHORT, "--peers", "python3,bwrap", env={"PATH": "/nowhere"}, timeout=150)
     assert ended.exit_code == 0, ended

@@ -44,7 +44,7 @@ _BASH = "import subprocess, sys\ncode = subprocess.run(['bash', '-c', sys.argv[1
 START = os.environ.get("CASEMATE_TEST_START", "")
 # A suite of their own (tests/CMakeLists.txt), which says itself how each of its boxes is started; and what has
 # no box is not tested again with other ones.
-collect_ignore_glob = ["rungs_*", *(["*_image_test.py", "audit_test.py"] if START else [])]
+collect_ignore_glob = ["rungs_*", *(["*_image_test.py", "audit_test.py", "test_examples.py"] if START else [])]
 
 
 def scaled(args: tuple[str | os.PathLike[str], ...]) -> list[str | os.PathLike[str]]:

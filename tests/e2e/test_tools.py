@@ -334,6 +334,21 @@ print(held() - before < 20_000)
     assert kit.casemate.sanitized or 0 < most < 120_000, most
 
 
+def test_a_call_takes_no_fresh_memory_from_the_kernel(kit: Tools) -> None:
+    """A buffer that is mapped and unmapped for each answer costs more than the call: it shows as page faults."""
+    kit.tool("peer.echo", durable="false")
+    program = """
+import resource
+def faults(calls):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for n in range(calls): tools.peer.echo(n=n)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+faults(200)
+print(faults(400))
+"""
+    assert int(kit.printed(program)) < 200
+
+
 def test_a_long_call_meets_the_wall_clock(kit: Tools) -> None:
     kit.tool("peer.silent", time_max='"10s"')
     ended = kit.run("tools.peer.silent()", "--wall", "1s")

@@ -39,6 +39,8 @@ class PeerRoom {
   PeerRoom& operator=(PeerRoom&&) = delete;
   ~PeerRoom();
 
+  // Measures may have folders below it.
+  const std::string& folder() const { return path_; }
   // What runs the Python program under the peer. Errors: system.
   Result<Launch> launch_of(const Peer& peer, const std::string& program);
 

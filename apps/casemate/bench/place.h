@@ -66,6 +66,6 @@ const std::string& missing_rung(const Place& place, engine::Isolation rung);
 // Errors: internal (a sample was not right), unavailable, system.
 using Take = Result<void>(const Place& place, const char* name, Boxes boxes);
 Take measure_hot_print, measure_pandas_job, measure_cold_run, measure_restore, measure_sustained,
-    measure_memory, measure_live_1000;
+    measure_memory, measure_live_1000, measure_callbacks;
 
 }  // namespace casemate::bench

@@ -27,6 +27,10 @@ TITLES = {
     "memory_microvm_slot": "memory of one more machine that waits",
     "sustained": "print(1), runs per second on all cores, everything charged",
     "memory_hot_slot": "memory of one more that waits",
+    "callbacks_1": "calls per second, one after another",
+    "callbacks_1_durable": "calls per second, one after another, both records of each on the disk first",
+    "callbacks_64": "calls per second of 64 threads",
+    "callbacks_64_durable": "calls per second of 64 threads, both records of each on the disk first",
 }
 NAMES = {
     "python3": "python3, no isolation",
@@ -34,6 +38,7 @@ NAMES = {
     "runc": "runc + python3",
     "runsc": "runsc (gVisor) + python3",
     "none_live": "casemate, none waiting",
+    "nginx": "http.client to nginx, no record",
 }
 
 Row = dict[str, Any]
@@ -94,7 +99,7 @@ def draw(axes: Axes, rows: list[Row]) -> None:
     axes.get_yticklabels()[0].set_fontweight("bold")
     axes.invert_yaxis()
     axes.set_title(
-        title_of(rows[0]) + (" (log scale)" if logarithmic else "") + (" (more is better)" if unit == "runs/s" else ""),
+        title_of(rows[0]) + (" (log scale)" if logarithmic else "") + (" (more is better)" if unit.endswith("/s") else ""),
         loc="left",
         fontsize=10.5,
         color=INK,

@@ -34,7 +34,7 @@ Result<std::vector<Row>> take_turns(const Turns& turns, const Arm& ours, const s
   std::vector<Side> sides;
   for (const Arm& peer : peers) {
     Side side;
-    side.row = {turns.measure,  peer.name,      {}, {}, turns.unit, Better::kLess,
+    side.row = {turns.measure,  peer.name,      {}, {}, turns.unit, turns.better,
                 ours.isolation, peer.isolation, {}, {}};
     sides.push_back(std::move(side));
   }

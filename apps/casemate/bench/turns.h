@@ -27,6 +27,7 @@ struct Turns {
   std::size_t most = 0;            // turns
   std::size_t least = 0;           // of each peer, whatever time it takes
   milliseconds each_peer{60'000};  // beyond it a peer takes no more turns
+  Better better = Better::kLess;   // a rate: kMore
 };
 
 // One row for each peer, with the samples of ours that were taken in its turns. A first turn warms caches and

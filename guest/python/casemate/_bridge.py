@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
 _PIECE = _wire.FRAME_PAYLOAD_MAX // 2
-_READ_SIZE = 1 << 18
+# Less than what malloc takes from the kernel, and gives back, for each: that costs more than all the rest of a call.
+_READ_SIZE = 1 << 16
 _MORE = _wire.field(_wire.TAG_MORE, b"")
 # Whoever waits looks by itself whether somebody reads, this often, in seconds: an exception out of a signal's
 # handler may come at any point, that where the work of reading is handed on as well.

@@ -44,7 +44,10 @@ def encode(arguments: "dict[str, Any]") -> bytes:
         )
 
     try:
-        text = json.dumps(arguments, default=other, allow_nan=False, separators=(",", ":"))
+        try:
+            text = _COMPACT.encode(arguments)
+        except TypeError:  # something that JSON alone has no form for
+            text = json.dumps(arguments, default=other, allow_nan=False, separators=(",", ":"))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if mark:
@@ -58,11 +61,14 @@ def decode(text: bytes, typed: "list[str]") -> "Any":
 
     Raises ValueError for a number that no float is near, and where a typed value is not of its kind.
     """
+    large = _LARGE.search(text)
+    if not typed and not large:
+        return _PLAIN.decode(text.decode("utf-8", "surrogatepass"))
     decimals = any(entry.startswith("decimal ") for entry in typed)
     options: "dict[str, Any]" = {"parse_constant": _refuse}
     if decimals:
         options["parse_float"] = Decimal
-    elif _LARGE.search(text):
+    elif large:
         options["parse_float"] = _float
     try:
         value = json.loads(text, **options)
@@ -82,6 +88,11 @@ def decode(text: bytes, typed: "list[str]") -> "Any":
 
 def _refuse(name: str) -> "NoReturn":
     raise ValueError(f"{name} is not a number")
+
+
+# Made once: json.dumps() and json.loads() make theirs anew for each text that has options, and a call waits for both.
+_COMPACT = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_PLAIN = json.JSONDecoder(parse_constant=_refuse)
 
 
 def _float(text: str) -> float:
