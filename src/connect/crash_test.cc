@@ -35,7 +35,7 @@ done)";
   ExecOptions exec;
   exec.command = {"/bin/sh", "-c", kPeer, effects};
   exec.folder = "/";
-  tool.connector = std::make_shared<ExecConnector>(exec);
+  tool.connector = std::make_shared<ExecConnector>(std::move(exec));
   std::vector<bridge::Tool> tools;
   tools.push_back(std::move(tool));
   grants->tools = std::move(*bridge::Toolbox::make(std::move(tools)));
