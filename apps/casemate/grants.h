@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "approve/desk.h"
+#include "approve/server.h"
 #include "audit/log.h"
 #include "bridge/bridge.h"
 #include "run_options.h"
@@ -14,6 +16,9 @@ namespace casemate {
 struct RunGrants {
   std::shared_ptr<const bridge::Grants> grants;  // nullptr: none are asked for
   std::unique_ptr<audit::Log> log;
+  std::unique_ptr<approve::Desk> desk;       // nullptr: nobody is asked
+  std::unique_ptr<approve::Server> server;   // for `casemate approvals`
+  bool at_terminal = false;                  // the person at it is asked
   std::unique_ptr<bridge::Workers> workers;  // the last here, so the first to go
 };
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "approvals_command.h"
 #include "audit_command.h"
 #include "bench/bench_command.h"
 #include "doctor_command.h"
@@ -24,6 +25,7 @@ constexpr const char* kUsage =
     "  casemate bench            what runs cost here, against Python bare and in other sandboxes\n"
     "  casemate image COMMAND    build, list, inspect and verify the images that boxes run in\n"
     "  casemate policy COMMAND   check policy files and explain what they decide\n"
+    "  casemate approvals COMMAND  answer the calls that policy asks a person about\n"
     "  casemate audit COMMAND    look at the audit log, follow, verify and export it\n"
     "\n"
     "Examples:\n"
@@ -50,6 +52,7 @@ int main(int argc, char** argv) {
   if (command == "run") return casemate::run_command(argc - 1, argv + 1);
   if (command == "doctor") return casemate::doctor_command(argc - 1, argv + 1);
   if (command == "bench") return casemate::bench_command(argc - 1, argv + 1);
+  if (command == "approvals") return casemate::approvals_command(argc - 1, argv + 1);
   if (command == "audit") return casemate::audit_command(argc - 1, argv + 1);
   if (command == "image") return casemate::image_command(argc - 1, argv + 1);
   if (command == "policy") return casemate::policy_command(argc - 1, argv + 1);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ask_terminal.h"
 #include "base/split.h"
 #include "engine/run.h"
 #include "ensure_image.h"
@@ -101,7 +102,8 @@ int run_again_and_again(const engine::Request& request, const RunOptions& option
   return exit_code;
 }
 
-int run_request(const engine::Request& request, const RunOptions& options, int repeat) {
+int run_request(const engine::Request& request, const RunOptions& options, const RunGrants& granted,
+                int repeat) {
   RunOutput output({options.json, options.quiet, options.record});
   RecordStore store(options.records);
   const auto parts = find_parts(kWardenName);
@@ -138,6 +140,13 @@ int run_request(const engine::Request& request, const RunOptions& options, int r
   engine::Hooks hooks;
   hooks.cancel = &cancel;
   output.stop_at(cancel);
+  std::unique_ptr<AskTerminal> terminal;
+  if (granted.at_terminal) {
+    auto started = AskTerminal::start(*granted.desk);
+    if (!started) return unavailable(outcome::Reason::kSandboxUnavailable, started.error());
+    terminal = std::move(*started);
+    hooks.on_waiting = [&](bool waits) { terminal->waiting(waits); };
+  }
   hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
   if (repeat > 1 || options.start == "hot")
     return run_again_and_again(request, options, repeat, *engine, *in, output, store, hooks);
@@ -168,7 +177,7 @@ int run_command(int argc, char** argv) {
         engine::refused_outcome(*request, {}, outcome::Reason::kAuditUnavailable, granted.error().message));
   }
   request->grants = granted->grants;
-  return run_request(*request, options, *repeat);
+  return run_request(*request, options, *granted, *repeat);
 }
 
 }  // namespace casemate
