@@ -74,16 +74,12 @@ Result<sys::Fd> connect_to(const std::string& path) {
   return socket;
 }
 
-// Left by processes that were killed.
-void remove_stale(const std::string& directory) {
-  const auto sockets = sockets_in(directory);
-  if (!sockets) return;
-  for (const std::string& path : *sockets) {
-    const std::size_t name = path.rfind('/') + 1;
-    int pid = 0;
-    std::from_chars(path.data() + name, path.data() + path.size(), pid);
-    if (pid > 0 && ::kill(pid, 0) < 0 && errno == ESRCH) (void)::unlink(path.c_str());
-  }
+// Left by a process that was killed.
+bool is_stale(const std::string& path) {
+  const std::size_t name = path.rfind('/') + 1;
+  int pid = 0;
+  std::from_chars(path.data() + name, path.data() + path.size(), pid);
+  return pid > 0 && ::kill(pid, 0) < 0 && errno == ESRCH;
 }
 
 }  // namespace
@@ -100,7 +96,7 @@ Result<std::string> approvals_directory() {
 }
 
 Result<std::unique_ptr<Server>> Server::start(Desk& desk, const std::string& directory) {
-  remove_stale(directory);
+  (void)TRY(sockets_in(directory));  // removes what killed processes left
   const std::string path = directory + "/" + std::to_string(::getpid()) + ".sock";
   const sockaddr_un address = TRY(address_of(path));
   sys::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -164,7 +160,12 @@ Result<std::vector<std::string>> sockets_in(const std::string& directory) {
   if (!listing) return fail_errno("look for runs in " + directory);
   std::vector<std::string> found;
   while (const dirent* entry = ::readdir(listing.get())) {
-    if (std::string_view(entry->d_name).ends_with(".sock")) found.push_back(directory + "/" + entry->d_name);
+    if (!std::string_view(entry->d_name).ends_with(".sock")) continue;
+    std::string path = directory + "/" + entry->d_name;
+    if (is_stale(path))
+      (void)::unlink(path.c_str());
+    else
+      found.push_back(std::move(path));
   }
   std::sort(found.begin(), found.end());
   return found;

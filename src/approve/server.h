@@ -40,7 +40,7 @@ class Server {
   std::thread thread_;
 };
 
-// The sockets of a directory, oldest name first. Errors: system.
+// The sockets of a directory. Those of processes that are gone are removed. Errors: system.
 Result<std::vector<std::string>> sockets_in(const std::string& directory);
 // One request and its reply, each a line. Errors: unavailable (nobody listens there any more), deadline.
 Result<std::string> ask_server(const std::string& socket, const std::string& line, Deadline deadline);

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,18 @@ def test_a_terminal_is_asked(kit: Tools) -> None:
     person.until("{'to': 'edited'}")
     assert person.end() == 0, person.shown
     assert effects(kit) == 2 and {approval["by"] for approval in kit.kinds("approval")} == {"terminal"}
+
+
+def test_what_was_typed_before_the_question_is_no_answer(kit: Tools) -> None:
+    person = Terminal(kit, "print('on', flush=True)\ntools.peer.slow(seconds=2)\n" + CATCH)
+    person.until("on")
+    person.type("a")
+    person.until("dit the arguments?")
+    time.sleep(1)
+    assert effects(kit) == 0
+    person.type("d")
+    person.until("a person refused it")
+    assert person.end() == 0
 
 
 def test_a_terminal_shows_all_before_it_asks(kit: Tools) -> None:
