@@ -91,7 +91,7 @@ TEST_F(AsksTest, IsStillOnlyWhenNothingElseIsUnderWay) {
   tool("c.d", {}, /*durable=*/true);
   fake_->at_once = false;
   start(kAsk);
-  call("a.b");
+  call("a.b", R"({"to":"x"})");
   wait(1);
   const Instant later = now() + milliseconds{60'000};
   EXPECT_FALSE(bridge_->still(bridge_->still_from() - milliseconds{1}));
@@ -113,7 +113,7 @@ TEST_F(AsksTest, IsStillOnlyWhenNothingElseIsUnderWay) {
 TEST_F(AsksTest, TimeThatIsOverDenies) {
   tool("a.b");
   start(kAsk);
-  call("a.b");
+  call("a.b", R"({"to":"x"})");
   wait(1);
   bridge_->expire(bridge_->ask_until()->instant() - milliseconds{1});
   EXPECT_EQ(desk_.pending().size(), 1U);
@@ -129,7 +129,7 @@ TEST_F(AsksTest, TheEndOfTheRunIsRecordedAsItsAnswer) {
     tool("a.b", {}, /*durable=*/true);
     start(kAsk);
     const std::uint64_t before = log_->counts().records;
-    call("a.b");
+    call("a.b", R"({"to":"x"})");
     if (asked) wait(1);
     bridge_.reset();
     workers_.reset();
