@@ -19,6 +19,7 @@ namespace {
 
 constexpr milliseconds kDestroyTime{10'000};
 constexpr std::size_t kUndoneMax = 64;
+constexpr std::uint64_t kFreezeMax = 31 * 86'400'000ULL;  // a month
 
 // In words why this host lets nobody like us make a user namespace, or nullptr. A host can forbid it in
 // more ways (LSMs); then making the first box fails.
@@ -305,11 +306,23 @@ bool Warden::on_peer() {
       return with(StartBox{}, [&](const StartBox& request) {
         on_box(request, [&](jail::Box& box) { (void)box.start(request, now()); });
       });
+    case WardenType::kFreezeBox:
+      return with(FreezeBox{}, [&](const FreezeBox& request) {
+        on_box(request, [&](jail::Box& box) { freeze(box, request); });
+      });
     case WardenType::kOpenFile: return with(OpenFile{}, [&](const OpenFile& request) { open_file(request); });
     case WardenType::kDestroyBox:
       return with(DestroyBox{}, [&](const DestroyBox& request) { destroy_box(request.header.box); });
     default: return false;
   }
+}
+
+void Warden::freeze(jail::Box& box, const FreezeBox& request) {
+  if (request.freeze == 0) return box.thaw(now());
+  BoxFrozen answer;
+  answer.header.box = box.id();
+  answer.frozen = box.freeze(now(), milliseconds(std::min(request.wait_max_ms, kFreezeMax))) ? 1 : 0;
+  say(answer);
 }
 
 void Warden::report() {

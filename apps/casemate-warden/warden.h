@@ -38,6 +38,7 @@ class Warden {
   void on_nests(Instant at);
   void open_file(const frame::OpenFile& request);
   void destroy_box(std::uint64_t id);
+  void freeze(jail::Box& box, const frame::FreezeBox& request);
   void show_gone(jail::Box& box);
   void take_gone(const frame::BoxGone& gone, std::uint32_t slot);
   void keep_undone(const frame::BoxGone& gone);

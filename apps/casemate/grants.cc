@@ -1,11 +1,14 @@
 #include "grants.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <map>
 #include <utility>
 
 #include "audit_options.h"
+#include "base/duration.h"
 #include "bridge/tools_file.h"
 #include "connect/connectors.h"
 #include "crypto/sha256.h"
@@ -18,6 +21,8 @@ namespace {
 // Processes that may write to one audit directory at once, each a log of its own.
 constexpr int kWritersMax = 64;
 constexpr std::size_t kCallThreads = 64;
+constexpr milliseconds kAskTimeMin{1000};
+constexpr milliseconds kAskTimeMax{7 * 86'400'000LL};
 
 // Each on a line of its own: "tools.toml:3:14: …".
 Error error_of(const std::string& file, const std::vector<toml::Mistake>& mistakes) {
@@ -88,6 +93,29 @@ Result<std::vector<bridge::Tool>> tools_of(const RunOptions& options, const std:
   return std::move(file.tools);
 }
 
+// Who is asked about a call, if anybody. Without a terminal nobody is, unless it is asked for: a run that
+// waits for a person who does not know of it would wait in vain.
+Result<void> open_desk(const RunOptions& options, bridge::Grants& grants, RunGrants& made) {
+  const bool terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
+  if (options.ask != "auto" && options.ask != "terminal" && options.ask != "wait" && options.ask != "deny")
+    return fail(ErrorCode::kInvalid, "--ask takes terminal, wait or deny, not '" + options.ask + "'");
+  if (options.ask == "terminal" && !terminal)
+    return fail(
+        ErrorCode::kInvalid,
+        "--ask terminal needs one as standard input and standard error: --ask wait waits for `casemate "
+        "approvals`");
+  grants.ask_time = TRY(parse_duration(options.ask_timeout));
+  if (grants.ask_time < kAskTimeMin || grants.ask_time > kAskTimeMax)
+    return fail(ErrorCode::kInvalid, "--ask-timeout takes 1s to 7d, not '" + options.ask_timeout + "'");
+  if (options.ask == "deny" || (options.ask == "auto" && !terminal)) return {};
+  made.at_terminal = options.ask != "wait";
+  made.desk = std::make_unique<approve::Desk>();
+  const std::string directory = TRY(approve::approvals_directory());
+  made.server = TRY(approve::Server::start(*made.desk, directory));
+  grants.desk = made.desk.get();
+  return {};
+}
+
 }  // namespace
 
 Result<RunGrants> make_grants(const RunOptions& options) {
@@ -112,6 +140,7 @@ Result<RunGrants> make_grants(const RunOptions& options) {
   grants->tools = TRY(bridge::Toolbox::make(std::move(tools)));
   for (const bridge::Granted* granted : grants->tools.all())
     grants->brings.join(policy::labels_of(grants->policy, granted->tool.capability));
+  TRY(open_desk(options, *grants, made));
   made.log = TRY(open_log(options.audit));
   grants->log = made.log.get();
   made.workers = std::make_unique<bridge::Workers>(kCallThreads);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "approvals_command.h"
 #include "audit_command.h"
 #include "bench/bench_command.h"
 #include "doctor_command.h"
@@ -26,6 +27,7 @@ constexpr const char* kUsage =
     "  casemate bench            what runs cost here, against Python bare and in other sandboxes\n"
     "  casemate image COMMAND    build, list, inspect and verify the images that boxes run in\n"
     "  casemate policy COMMAND   check policy files and explain what they decide\n"
+    "  casemate approvals COMMAND  answer the calls that policy asks a person about\n"
     "  casemate audit COMMAND    look at the audit log, follow, verify and export it\n"
     "  casemate reconcile        whether the audit log and what others saw agree\n"
     "  casemate tap -- COMMAND   run a connector's program and write down what it is asked\n"
@@ -54,6 +56,7 @@ int main(int argc, char** argv) {
   if (command == "run") return casemate::run_command(argc - 1, argv + 1);
   if (command == "doctor") return casemate::doctor_command(argc - 1, argv + 1);
   if (command == "bench") return casemate::bench_command(argc - 1, argv + 1);
+  if (command == "approvals") return casemate::approvals_command(argc - 1, argv + 1);
   if (command == "audit") return casemate::audit_command(argc - 1, argv + 1);
   if (command == "reconcile") return casemate::reconcile_command(argc - 1, argv + 1);
   if (command == "tap") return casemate::tap_command(argc - 1, argv + 1);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ask_terminal.h"
 #include "base/split.h"
 #include "engine/run.h"
 #include "engine/tools_tree.h"
@@ -162,6 +163,13 @@ int run_request(const engine::Request& request, const RunGrants& granted, const 
   engine::Hooks hooks;
   hooks.cancel = &cancel;
   output.stop_at(cancel);
+  std::unique_ptr<AskTerminal> terminal;
+  if (granted.at_terminal) {
+    auto started = AskTerminal::start(*granted.desk);
+    if (!started) return unavailable(outcome::Reason::kSandboxUnavailable, started.error());
+    terminal = std::move(*started);
+    hooks.on_waiting = [&](bool waits) { terminal->waiting(waits); };
+  }
   hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
   if (repeat > 1 || options.start == "hot")
     return run_again_and_again(request, options, repeat, *engine, *in, output, store, hooks);

@@ -19,6 +19,7 @@ constexpr const char* kExamples =
     "  casemate run --trust trusted --file sales.csv --file rates.json:in/rates.json --out results "
     "report.py\n"
     "  casemate run --trust trusted --tools tools.toml --policy policy.toml settle.py\n"
+    "  casemate run --trust trusted --tools tools.toml --policy policy.toml --ask wait settle.py\n"
     "  casemate run --trust trusted --memory 1GiB --wall 2m --cpus 2 heavy.py\n"
     "\n"
     "The program finds its input files below /work, which is its working directory, and leaves products\n"
@@ -70,6 +71,10 @@ Command command_of(RunOptions& options) {
           {"--tools", "FILE", "capabilities that the program may call (docs/tools.md)", &options.tools},
           {"--policy", "FILE", "what it may do with them (docs/policy.md); without one each call would ask",
            &options.policy},
+          {"--ask", "HOW",
+           "who is asked: terminal (where there is one), wait (for `casemate approvals`) or deny (nobody)",
+           &options.ask},
+          {"--ask-timeout", "TIME", "how long a call waits for an answer (10m)", &options.ask_timeout},
           {"--label", "LABEL",
            "what the program was exposed to before: untrusted, private; may be given again", &options.labels},
           {"--audit", "DIR",

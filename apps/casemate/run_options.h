@@ -27,6 +27,7 @@ struct RunOptions {
   std::optional<std::string> memory, cpu_time, wall, disk, file_size, output, cpus, pids, open_files;
   std::vector<std::string> files, artifacts, environment;
   std::string tools, policy;
+  std::string ask = "auto", ask_timeout = "10m";
   std::optional<std::string> audit;
   std::vector<std::string> labels;
   std::optional<std::string> out;

@@ -104,6 +104,9 @@ void write_fields(Fields& fields, const AnsweredApproval& answered) {
       .id("verdict", answer_name(answered.approval.answer))
       .id("by", answered.approval.by)
       .text("reason", answered.approval.reason);
+  if (!answered.approval.arguments_sha256.empty())
+    fields.digest("arguments_sha256", answered.approval.arguments_sha256)
+        .keyed("destination_hmac", answered.approval.destination);
 }
 
 void write_fields(Fields& fields, const LogEvent& event) {

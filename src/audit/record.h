@@ -100,9 +100,11 @@ void write_fields(Fields& fields, const RunEvent& event);
 
 // A human answer to `ask`. Log::record() takes run, call and capability from the question.
 struct Approval {
-  Answer answer = Answer::kDeny;  // allow or deny
-  std::string by;                 // who answered
-  std::string reason;             // for people
+  Answer answer = Answer::kDeny;   // allow or deny
+  std::string by;                  // who answered
+  std::string reason;              // for people
+  std::string arguments_sha256{};  // allowed with other arguments than the verdict's; empty: with those
+  std::string destination{};       // where they lead: the log writes only its keyed hash
 };
 
 // The log's own kinds. Only the log writes them.

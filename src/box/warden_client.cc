@@ -198,6 +198,20 @@ Result<void> WardenClient::start_box(std::uint64_t box, milliseconds wall, milli
   return tell(frame::bytes_of(message), {});
 }
 
+Result<void> WardenClient::freeze_box(std::uint64_t box, milliseconds most) {
+  frame::FreezeBox message;
+  message.header.box = box;
+  message.freeze = 1;
+  message.wait_max_ms = static_cast<std::uint64_t>(most.count());
+  return tell(frame::bytes_of(message), {});
+}
+
+Result<void> WardenClient::thaw_box(std::uint64_t box) {
+  frame::FreezeBox message;
+  message.header.box = box;
+  return tell(frame::bytes_of(message), {});
+}
+
 Result<void> WardenClient::begin_destroy(std::uint64_t box) {
   frame::DestroyBox message;
   message.header.box = box;
@@ -224,6 +238,7 @@ Result<WardenEvent> WardenClient::event_of(sys::Message& message) {
     }
     case WardenType::kNestReady: return as(frame::NestReady{});
     case WardenType::kNestEnded: return as(frame::NestEnded{});
+    case WardenType::kBoxFrozen: return as(frame::BoxFrozen{});
     case WardenType::kZygoteGone: return as(frame::ZygoteGone{});
     default: return WardenEvent(std::monostate{});
   }

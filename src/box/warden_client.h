@@ -41,7 +41,7 @@ struct Parked {
 
 // What a warden says by itself. Each names the box or the nest that it is about in its header.
 using WardenEvent = std::variant<std::monostate, frame::BoxStarted, frame::BoxEnded, frame::BoxGone, Parked,
-                                 frame::NestReady, frame::NestEnded, frame::ZygoteGone>;
+                                 frame::NestReady, frame::NestEnded, frame::ZygoteGone, frame::BoxFrozen>;
 
 // A private warden, one per engine. One thread. Its destructor closes the socket, which makes the
 // warden destroy every box and clean up, and waits for that.
@@ -76,6 +76,10 @@ class WardenClient {
   Result<void> park_box(std::uint64_t box);
   // A parked box was sent its program, `running` ago. kBoxEnded follows, at the latest when its time is over.
   Result<void> start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time, microseconds running);
+  // Stops a box and its clocks: BoxFrozen follows, unless it has ended. One that is not let go on in that
+  // time is ended.
+  Result<void> freeze_box(std::uint64_t box, milliseconds most);
+  Result<void> thaw_box(std::uint64_t box);
   // As destroy_box(), without waiting: kBoxGone follows.
   Result<void> begin_destroy(std::uint64_t box);
 

@@ -6,13 +6,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "bridge/arguments.h"
 #include "bridge/discovery.h"
 #include "bridge/perform.h"
+#include "bridge/shared.h"
 #include "crypto/sha256.h"
-#include "json/reader.h"
 #include "json/utf8.h"
-#include "json/writer.h"
-#include "schema/check.h"
 
 namespace casemate::bridge {
 namespace {
@@ -28,54 +27,25 @@ audit::Answer answer_of(policy::Decision decision) {
   return audit::Answer::kDeny;
 }
 
-// Where a call leads, for its record: what is not text there is told as none.
-std::string destination_of(const Tool& tool, const json::Value& arguments) {
-  const json::Value* where = tool.destination.empty() ? nullptr : arguments.find(tool.destination);
-  if (where == nullptr || !where->as_string()) return {};
-  return std::string(*where->as_string());
-}
-
 std::string list_of(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
-// The arguments as the schema names them, where a program has spelled one as Python does; nothing: it has
-// not.
-std::optional<std::string> named_arguments(const Granted& granted, const json::Value& arguments) {
-  bool spelled = false;
-  json::Writer writer;
-  writer.begin_object();
-  for (const json::Member& member : arguments.members()) {
-    std::string_view name = member.key;
-    for (const schema::Parameter& parameter : granted.parameters) {
-      const bool is_it = parameter.python == name && parameter.name != name;
-      if (!is_it || arguments.find(parameter.name) != nullptr) continue;
-      name = parameter.name;
-      spelled = true;
-      break;
-    }
-    writer.key(name).value(member.value);
-  }
-  writer.end_object();
-  if (!spelled) return std::nullopt;
-  return std::move(writer).take();
+// The run was over before the question was put: the log says what became of it.
+void close_question(Job& job) {
+  job.approval = audit::Approval{audit::Answer::kDeny, "nobody", "the run is over"};
+  (void)perform(job);
 }
 
 }  // namespace
 
-// What threads give back. They hold on to it, so it may outlive the bridge.
-struct Bridge::Shared {
-  sys::Fd finished;  // an eventfd
-  std::mutex mutex;
-  std::vector<Done> done;
-};
-
-struct Bridge::Done {
-  std::shared_ptr<Job> job;
-  Performed performed;
-};
+std::string destination_of(const Tool& tool, const json::Value& arguments) {
+  const json::Value* where = tool.destination.empty() ? nullptr : arguments.find(tool.destination);
+  if (where == nullptr || !where->as_string()) return {};
+  return std::string(*where->as_string());
+}
 
 Result<Bridge> Bridge::make(std::shared_ptr<const Grants> grants, std::string run, const policy::Labels& seed,
                             const CallLimits& limits) {
@@ -99,7 +69,10 @@ Bridge::Bridge(std::shared_ptr<const Grants> grants, std::string run, policy::Ru
       shared_(std::move(shared)),
       reader_(limits.arguments) {}
 Bridge::Bridge(Bridge&&) noexcept = default;
-Bridge::~Bridge() = default;
+// A guest that was lost has not been stopped: its questions would wait for nobody.
+Bridge::~Bridge() {
+  if (shared_ && !stopped_) stop();
+}
 
 const sys::Fd& Bridge::finished() const { return shared_->finished; }
 
@@ -155,26 +128,10 @@ void Bridge::call(WantedCall wanted) {
   }
   if (wanted.too_large)
     return refuse("invalid", "its arguments are longer than " + format_bytes(limits_.arguments));
-  const json::ReadLimits limits{limits_.arguments.count, json::kReaderDepthMax, 100'000};
-  auto arguments = json::read(wanted.arguments, limits);
-  if (!arguments)
-    return refuse("invalid", "its arguments are no JSON that can be taken: " + arguments.error().message);
-  if (arguments->kind() != json::Value::Kind::kObject)
-    return refuse("invalid",
-                  "its arguments should be an object, and are " + std::string(kind_name(arguments->kind())));
-  if (auto named = named_arguments(*granted, *arguments)) {
-    wanted.arguments = std::move(*named);
-    arguments = json::read(wanted.arguments, limits);
-    if (!arguments) return refuse("invalid", arguments.error().message);
-  }
-  const Tool& tool = granted->tool;
-  if (tool.arguments) {
-    const auto report = schema::check(*tool.arguments, *arguments);
-    if (!report) return refuse("invalid", "its arguments cannot be checked: " + report.error().message);
-    if (!report->faults.empty())
-      return refuse("invalid", schema::error_of(report->faults).message + ": " + signature_of(*granted));
-  }
-  begin(std::move(wanted), *granted, *arguments);
+  auto arguments = check_arguments(*granted, std::move(wanted.arguments), limits_.arguments);
+  if (!arguments) return refuse("invalid", arguments.error().message);
+  wanted.arguments = std::move(arguments->text);
+  begin(std::move(wanted), *granted, arguments->value);
 }
 
 // Judging and charging are one step, on this thread.
@@ -228,7 +185,11 @@ void Bridge::start(std::shared_ptr<Job> job) {
     Done done{job, perform(*job)};
     const std::uint64_t one = 1;
     {
-      const std::lock_guard lock(shared->mutex);
+      std::unique_lock lock(shared->mutex);
+      if (shared->over && done.performed.waits) {
+        lock.unlock();
+        return close_question(*job);
+      }
       shared->done.push_back(std::move(done));
     }
     (void)!::write(shared->finished.get(), &one, sizeof(one));  // full: then it is readable already
@@ -239,11 +200,14 @@ void Bridge::collect() {
   std::uint64_t count = 0;
   (void)!::read(shared_->finished.get(), &count, sizeof(count));
   std::vector<Done> done;
+  std::vector<Settled> settled_now;
   {
     const std::lock_guard lock(shared_->mutex);
     done.swap(shared_->done);
+    settled_now.swap(shared_->settled);
   }
   for (Done& one : done) finish(std::move(one));
+  for (const Settled& one : settled_now) settled(one);
   begin_waiting();
 }
 
@@ -260,6 +224,7 @@ void Bridge::finish(Done done) {
   CHECK(at_work_ > 0);
   --at_work_;
   const Job& job = *done.job;
+  if (done.performed.waits) return wait_for_person(done.job);
   if (done.performed.reached) policy::deliver(grants_->policy, job.granted->tool.capability, state_);
   if (job.told > 0) {
     outcome::Call& told = told_.at(job.told - 1);
@@ -288,6 +253,19 @@ void Bridge::stop() {
   waiting_.clear();
   outbox_.clear();
   sent_ = 0;
+  if (!asking_.empty()) grants_->desk->close(run_);
+  std::vector<Done> done;
+  std::vector<Settled> over;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->over = true;
+    done.swap(shared_->done);
+    over.swap(shared_->settled);
+  }
+  for (const Settled& one : over) settled(one);
+  for (Done& one : done) {
+    if (one.performed.waits) grants_->workers->run([job = std::move(one.job)] { close_question(*job); });
+  }
 }
 
 }  // namespace casemate::bridge

@@ -6,11 +6,16 @@
 // only then queues the answer. So verdicts and joins are one order, that of the engine's thread, and the
 // guest has no byte of a result whose labels the next verdict does not know.
 //
+// A call that policy asks about is recorded as asked, waits on the desk (approve/desk.h) without a thread,
+// and goes on when it is settled: the answer is recorded, which makes the proof. Without a desk nobody is
+// there, and it is denied at once.
+//
 // Whose call it is follows from the connection that it comes on; nothing that the guest says names a run.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "approve/desk.h"
 #include "audit/log.h"
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -53,6 +59,8 @@ struct Grants {
   policy::Labels brings;  // all that results of the tools may have
   audit::Log* log = nullptr;
   Workers* workers = nullptr;
+  approve::Desk* desk = nullptr;   // nullptr: nobody is there to be asked. It outlives the threads
+  milliseconds ask_time{600'000};  // how long a question waits
 };
 
 struct Job;  // perform.h
@@ -77,7 +85,19 @@ class Bridge {
   std::string_view pending() const { return std::string_view(outbox_).substr(sent_); }
   void sent(std::size_t bytes);
   // No guest any more: nothing is begun. What is under way ends and is recorded, and nobody is told.
+  // Questions are over, and recorded as that.
   void stop();
+
+  // Calls that wait for a person.
+  std::size_t asks() const { return asking_.size(); }
+  // They are all that the guest can wait for: nothing is at work or on its way, and no question has come for
+  // a moment, in which its other threads would have put theirs.
+  bool still(Instant at) const;
+  // When still() may turn true by itself.
+  Instant still_from() const { return last_ask_ + kGatherTime; }
+  // When those that wait are denied, by expire(): nothing when none does.
+  std::optional<Deadline> ask_until() const { return ask_until_; }
+  void expire(Instant at);
 
   // As the outcome tells them: the first outcome::kCallsShownMax, and how many more there were.
   const std::vector<outcome::Call>& told() const { return told_; }
@@ -85,8 +105,10 @@ class Bridge {
   const policy::Labels& labels() const { return state_.labels; }
 
  private:
-  struct Shared;  // with the threads
+  static constexpr milliseconds kGatherTime{50};
+  struct Shared;  // shared.h
   struct Done;
+  struct Settled;
   Bridge(std::shared_ptr<const Grants> grants, std::string run, policy::RunState state,
          const CallLimits& limits, std::shared_ptr<Shared> shared);
 
@@ -94,6 +116,9 @@ class Bridge {
   void begin(WantedCall wanted, const Granted& granted, const json::Value& arguments);
   void start(std::shared_ptr<Job> job);
   void finish(Done done);
+  void wait_for_person(const std::shared_ptr<Job>& job);
+  void settled(const Settled& settled);
+  void approved(Job& job, const approve::Answer& answer, outcome::AskedCall& told);
   void begin_waiting();
   void answer(std::uint64_t number, const Reply& reply);
   std::string id() const;
@@ -107,6 +132,9 @@ class Bridge {
   std::shared_ptr<Shared> shared_;
   CallReader reader_;
   std::deque<WantedCall> waiting_;
+  std::map<std::string, std::shared_ptr<Job>> asking_;  // by the call's id
+  std::optional<Deadline> ask_until_;
+  Instant last_ask_{};
   std::size_t at_work_ = 0;
   std::uint64_t calls_ = 0;
   std::string outbox_;

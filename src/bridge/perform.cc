@@ -29,9 +29,12 @@ Performed unavailable(const Job& job, std::string message, std::optional<bool> e
 
 Performed denied(const Job& job) {
   const audit::Verdict& verdict = job.verdict;
-  const std::string message = verdict.answer == audit::Answer::kAsk
-                                  ? "it has to be approved by a person, and nobody is there to be asked"
-                                  : "it is not allowed";
+  std::string message = "it is not allowed";
+  if (verdict.answer == audit::Answer::kAsk)
+    message = "it has to be approved by a person, and nobody is there to be asked";
+  if (!job.refusal.empty()) message = job.refusal;
+  if (job.approval && !job.approval->reason.empty() && job.approval->by != "nobody")
+    message += ": " + line_of(job.approval->reason);
   return {reply_of(verdict.capability, Denial{message, verdict.rule, verdict.reason}), "denied", false};
 }
 
@@ -97,22 +100,32 @@ Performed make_call(const Job& job, audit::Recorded record) {
   return done;
 }
 
+Performed not_recorded(const Job& job, const Error& error) {
+  return unavailable(job, "it was not made, since it could not be recorded: " + error.message, false);
+}
+
+// A person has answered, or nobody did.
+Performed go_on(Job& job) {
+  auto answered = job.grants->log->record(*job.approval, std::move(*job.asked), durability_of(job),
+                                          Deadline::in(kRecordTime));
+  if (!answered) return not_recorded(job, answered.error());
+  if (auto* record = std::get_if<audit::Recorded>(&*answered)) return make_call(job, std::move(*record));
+  return denied(job);
+}
+
 }  // namespace
 
-Performed perform(const Job& job) {
+Performed perform(Job& job) {
+  if (job.asked) return go_on(job);
   auto judged = job.grants->log->record(job.verdict, durability_of(job), Deadline::in(kRecordTime));
-  const auto not_recorded = [&](const Error& error) {
-    return unavailable(job, "it was not made, since it could not be recorded: " + error.message, false);
-  };
-  if (!judged) return not_recorded(judged.error());
+  if (!judged) return not_recorded(job, judged.error());
   if (auto* record = std::get_if<audit::Recorded>(&*judged)) return make_call(job, std::move(*record));
-  if (auto* asked = std::get_if<audit::Asked>(&*judged)) {
-    const audit::Approval nobody{audit::Answer::kDeny, "nobody", "there is nobody to be asked"};
-    const auto told =
-        job.grants->log->record(nobody, std::move(*asked), durability_of(job), Deadline::in(kRecordTime));
-    if (!told) return not_recorded(told.error());
-  }
-  return denied(job);
+  auto* asked = std::get_if<audit::Asked>(&*judged);
+  if (asked == nullptr) return denied(job);
+  job.asked.emplace(std::move(*asked));
+  if (job.grants->desk != nullptr) return {{}, "asked", false, /*waits=*/true};
+  job.approval = audit::Approval{audit::Answer::kDeny, "nobody", "there is nobody to be asked"};
+  return go_on(job);
 }
 
 }  // namespace casemate::bridge

@@ -150,13 +150,18 @@ void LiveRun::take(box::WardenEvent event) {
     ended_ = *ended;
     // It knows of no start that it was not told of.
     if (in_slot_ && !told_) ended_->wall_us = run_us();
+  } else if (const auto* frozen = std::get_if<frame::BoxFrozen>(&event);
+             frozen != nullptr && frozen->header.box == box_) {
+    frozen_ = frozen_ && frozen->frozen != 0;
   } else {
     others_.on_event(std::move(event));
   }
 }
 
 std::uint64_t LiveRun::run_us() const {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(now() - started_at_).count());
+  const Instant at = now();
+  const auto running = std::chrono::duration_cast<microseconds>(at - started_at_) - waited(at);
+  return static_cast<std::uint64_t>(running.count());
 }
 
 // The program says that it is done, as its last word: the answer need not wait until the kernel has taken
@@ -250,6 +255,10 @@ void LiveRun::tell_calls(outcome::Outcome& result) {
       if (call.verdict.empty() && !lets(policy::PseudoSink::kStdout, call.capability.size()))
         call.capability = "(withheld)";
   }
+  if (const microseconds all = waited(now()); all.count() > 0) {
+    const auto ms = std::chrono::duration_cast<milliseconds>(all).count();
+    result.waited = outcome::Waited{static_cast<std::uint64_t>(ms), frozen_};
+  }
   for (const auto& [label, source] : labels().all()) result.labels.push_back(label);
   result.withheld = sinks_.withheld();
 }
@@ -289,6 +298,7 @@ Result<void> LiveRun::watch(const std::string& run) {
   while (!ended_) {
     // Before it is decided what to wait for: the output of a run that is not short is read as it comes.
     if (in_slot_ && !told_ && now() - started_at_ >= short_) TRY(tell_warden());
+    if (calls_) TRY(mind_asks());
     if (calls_ && control_ && !calls_->pending().empty()) feeding_ = true;
     std::array<pollfd, 7> items{};
     items[0] = {warden_.socket().get(), POLLIN, 0};
@@ -304,8 +314,8 @@ Result<void> LiveRun::watch(const std::string& run) {
       TRY(on_warden());
       continue;
     }
-    const Deadline lost = Deadline::at(started_at_ + request_.limits.wall + kWardenGrace);
-    const int ready = wait_for(items, lost);
+    const Deadline lost = Deadline::at(started_at_ + waited(now()) + request_.limits.wall + kWardenGrace);
+    const int ready = wait_for(items, Deadline::at(look_again(lost.instant())));
     if (ready < 0 && errno != EINTR) return fail_errno("poll");
     if (ready == 0 && lost.passed(now()) && request_.walls_off == 0) {
       return fail(ErrorCode::kUnavailable, "the warden does not end the box");
@@ -325,6 +335,7 @@ Result<void> LiveRun::watch(const std::string& run) {
     if (capture_.over_end()) TRY(ask_end(frame::EndCause::kOutput));
   }
   if (calls_) calls_->stop();
+  if (still_since_) TRY(go_on(now()));
   drain();  // nobody is left who could write: what is in the pipes now is all that there will be
   if (rung_ == frame::Rung::kJail) return {};
   if (answered_)  // the program's own word came before its end

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/timerfd.h>
 
 #include <functional>
 #include <memory>
@@ -77,6 +78,11 @@ class LiveRun {
   Result<void> take_call(const frame::Frame& frame);
   Result<void> write_control();
   Result<void> ask_end(frame::EndCause cause);
+  Result<void> mind_asks();
+  Result<void> stand_still(Instant at);
+  Result<void> go_on(Instant at);
+  microseconds waited(Instant at) const;
+  Instant look_again(Instant lost) const;
 
   const Request& request_;
   box::WardenClient& warden_;
@@ -97,6 +103,11 @@ class LiveRun {
   bool in_slot_ = false, beside_ = false, told_ = false, done_seen_ = false;  // beside_: on our processor
   bool answered_ = false;  // by the program's own word, before its end
   bool deaf_ = false;      // to a guest that broke the protocol
+  // It waits for a person since then; for so long before that; what was left of the slot's timer.
+  std::optional<Instant> still_since_;
+  microseconds waited_{};
+  itimerspec timer_left_{};
+  bool frozen_ = true;
   Lease lease_;
   microseconds short_{};
   Instant started_at_{};

@@ -33,6 +33,9 @@ struct Paths {
 struct Hooks {
   // Output as it arrives, exact bytes. Called by the engine's thread between two reads.
   std::function<void(outcome::Stream, std::string_view)> on_output;
+  // The run begins to stand still, since all that it waits for is a person (Grants::desk), or goes on. Called
+  // by the engine's thread.
+  std::function<void(bool waits)> on_waiting{};
   // Becomes readable when the run shall be cancelled; owned by the caller.
   const sys::Fd* cancel = nullptr;
 };

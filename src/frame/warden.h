@@ -48,6 +48,7 @@ enum class WardenType : std::uint32_t {
   kEndNest = 6,
   kStartBox = 7,
   kParkBox = 8,
+  kFreezeBox = 9,
   kHello = 16,
   kBoxStarted = 17,
   kBoxEnded = 18,
@@ -57,6 +58,7 @@ enum class WardenType : std::uint32_t {
   kNestEnded = 22,
   kZygoteGone = 23,
   kBoxParked = 24,
+  kBoxFrozen = 25,
 };
 
 enum class EndCause : std::uint32_t {
@@ -118,6 +120,20 @@ struct StartBox {
   std::uint64_t wall_max_ms = 0;
   std::uint64_t cpu_time_max_ms = 0;
   std::uint64_t running_us = 0;  // for so long already
+};
+
+// Stops a box's processes, where the host can, and its clocks; or lets them go on. One that is not let go on
+// within `wait_max_ms` is ended (kWall).
+struct FreezeBox {
+  WardenHeader header{kWardenMagic, WardenType::kFreezeBox, 0};
+  std::uint32_t freeze = 0;
+  std::uint32_t zero = 0;
+  std::uint64_t wait_max_ms = 0;
+};
+struct BoxFrozen {
+  WardenHeader header{kWardenMagic, WardenType::kBoxFrozen, 0};
+  std::uint32_t frozen = 0;  // 0: this host cannot, and its program goes on
+  std::uint32_t zero = 0;
 };
 
 struct EndBox {

@@ -24,8 +24,6 @@ namespace {
 using frame::EndCause;
 using frame::wall_bit;
 
-// CPU time is read at most this often and at least when it could first have been used up.
-constexpr milliseconds kCpuCheckFloor{10};
 constexpr int kWaitByPidfd = 3;  // P_PIDFD, linux/wait.h
 
 std::uint64_t micros_between(Instant from, Instant to) {
@@ -124,22 +122,12 @@ void Box::watch(std::vector<pollfd>& items) const {
   if (const sys::Fd* event = cell_.groups.oom_event()) items.push_back({event->get(), POLLIN, 0});
 }
 
-std::optional<Instant> Box::next_deadline() const {
-  if (dead_ || cause_) return std::nullopt;  // a killed box ends by itself: its pidfd tells
-  if (!running_) return guest_parked_ ? std::nullopt : std::optional(made_at_ + make_time());
-  return std::min(wall_end(), next_cpu_check_);
-}
-
-bool Box::wall_clock_on() const { return !kTestBuild || (spec_.walls_off & wall_bit(Wall::kWallClock)) == 0; }
-
-Instant Box::wall_end() const {
-  return wall_clock_on() ? started_at_ + milliseconds(spec_.wall_max_ms) : Instant::max();
-}
-
 void Box::end(EndCause cause) {
   if (dead_ || cause_) return;
   cause_ = cause;
   cell_.kill();
+  // Killed first: no process of it gets to run. Only v1 needs it.
+  if (frozen_at_) (void)cell_.groups.freeze(false);
   // In a nest there may be no init yet to be ended, and then nothing has begun that could go on.
   if (nest_ != nullptr && !cell_.init && init_nest_pid_ == 0) dead_ = true;
 }
@@ -204,7 +192,7 @@ std::uint64_t Box::cpu_us() const {
 
 void Box::fill_usage(Instant at) {
   const GroupUsage usage = cell_.groups.usage();
-  ended_.wall_us = running_ ? micros_between(started_at_, at) : 0;
+  ended_.wall_us = running_ ? micros_between(started_at_, frozen_at_.value_or(at)) : 0;
   ended_.cpu_us = usage.cpu_us - std::min(usage.cpu_us, cpu_base_us_);
   ended_.memory_peak_bytes = usage.memory_peak_bytes;
   ended_.oom_kills = usage.oom_kills;
@@ -253,28 +241,6 @@ void Box::on_init_ended(Instant at) {
     ended_.cause = EndCause::kMemory;
   } else {
     ended_.cause = ended_.has_status != 0 ? EndCause::kProgram : EndCause::kLost;
-  }
-}
-
-void Box::check_limits(Instant at) {
-  if (dead_ || cause_ || ended_.has_status != 0) return;
-  if (!running_) {
-    if (!guest_parked_ && at >= made_at_ + make_time()) fail_making(Stage::kFork, ETIMEDOUT);
-    return;
-  }
-  if (at >= wall_end()) return end(EndCause::kWall);
-  if (oom_seen_ && cell_.groups.oom_kills() > 0) return end(EndCause::kMemory);
-  if (at >= next_cpu_check_) {
-    const bool test_keeps_cpu = kTestBuild && (spec_.walls_off & wall_bit(Wall::kCpuTime)) != 0;
-    const std::uint64_t used_us = cpu_us();
-    const std::uint64_t most_us = spec_.cpu_time_max_ms * 1000;
-    if (used_us >= most_us && !test_keeps_cpu) return end(EndCause::kCpuTime);
-    // The earliest moment at which the rest can have been used, all processors busy.
-    const std::uint64_t left_us =
-        used_us >= most_us ? 1'000'000 : (most_us - used_us) * 1000 / std::max(spec_.cpus_milli, 1U);
-    next_cpu_check_ =
-        at + std::max<std::chrono::microseconds>(std::chrono::microseconds(left_us), kCpuCheckFloor);
-    if (oom_seen_) next_cpu_check_ = at + kCpuCheckFloor;
   }
 }
 

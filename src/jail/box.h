@@ -80,6 +80,11 @@ class Box {
   std::optional<frame::BoxParked> take_parked(std::vector<sys::Fd>& fds);
   std::optional<frame::BoxEnded> take_ended();
 
+  // Stops its processes and its clocks, or lets both go on; ended when that takes longer than `most`. False:
+  // the clocks alone, since this host cannot stop processes. Nothing for one that does not run.
+  bool freeze(Instant at, milliseconds most);
+  void thaw(Instant at);
+
   // Kills the box for this cause, unless it has ended or another cause came first.
   void end(frame::EndCause cause);
 
@@ -142,6 +147,8 @@ class Box {
   Instant made_at_{};
   Instant started_at_{};
   Instant next_cpu_check_{};
+  std::optional<Instant> frozen_at_;  // it stands still since then,
+  Instant frozen_until_{};            // and may do so until then
   bool dead_ = false;
   bool oom_seen_ = false;
   bool started_ = false, started_taken_ = false, ended_taken_ = false;

@@ -99,6 +99,8 @@ BoxGroups::End end_group(const sys::Fd& directory, const std::string& path, bool
   for (int round = 0;; ++round) {
     if (has_members(directory)) {
       if (!v2 || !sys::write_file_at(directory.get(), "cgroup.kill", "1")) kill_members(directory);
+      // On v1 who stands still does not die before it is let go on.
+      if (!v2) (void)sys::write_file_at(directory.get(), "freezer.state", "THAWED");
     } else {
       result.empty = true;
       if (::rmdir(path.c_str()) == 0 || errno == ENOENT) {
@@ -232,6 +234,14 @@ std::uint64_t BoxGroups::memory_now() const {
 std::uint64_t BoxGroups::members() const {
   const Group* pids = group_of(Controller::kPids);
   return pids == nullptr ? 0 : read_number(pids->directory, "pids.current");
+}
+
+Result<void> BoxGroups::freeze(bool stop) const {
+  if (const Group* unified = group_of(Controller::kUnified))
+    return sys::write_file_at(unified->directory.get(), "cgroup.freeze", stop ? "1" : "0");
+  if (const Group* freezer = group_of(Controller::kFreezer))
+    return sys::write_file_at(freezer->directory.get(), "freezer.state", stop ? "FROZEN" : "THAWED");
+  return fail(ErrorCode::kUnavailable, "this host has no control group that can stop a box");
 }
 
 int BoxGroups::unified_fd() const {

@@ -19,7 +19,7 @@
 
 namespace casemate::jail {
 
-enum class Controller : std::uint8_t { kMemory, kPids, kCpu, kCpuAcct, kUnified, kCount };
+enum class Controller : std::uint8_t { kMemory, kPids, kCpu, kCpuAcct, kFreezer, kUnified, kCount };
 
 enum class CgroupKind : std::uint32_t { kNone = 0, kV1 = 1, kV2 = 2, kHybrid = 3 };
 
@@ -89,6 +89,10 @@ class BoxGroups {
   // What is charged from now on is this box's own: the peak begins again where the kernel can do that.
   void forget_peaks() const;
   std::uint64_t memory_now() const;
+  // Stops every process inside, or lets them go on. A process that is killed ends also while it stands still
+  // on v2 (Linux 5.2, cgroup.freeze); on v1 it has to be let go on first. Errors: unavailable (no such
+  // group).
+  Result<void> freeze(bool stop) const;
   // Tasks that are in the groups.
   std::uint64_t members() const;
 

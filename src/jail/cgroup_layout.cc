@@ -121,6 +121,13 @@ Result<void> enable_v2(const std::string& base, const std::vector<std::string>& 
   return done;
 }
 
+struct Name {
+  const char* name;
+  Controller controller;
+};
+constexpr std::array<Name, 3> kLimited = {
+    {{"memory", Controller::kMemory}, {"pids", Controller::kPids}, {"cpu", Controller::kCpu}}};
+
 }  // namespace
 
 const CgroupBase* CgroupLayout::base_of(Controller controller) const {
@@ -144,12 +151,6 @@ Result<CgroupLayout> find_cgroups(std::uint32_t instance) {
     }
     layout.bases.push_back(CgroupBase{path, v2, {controller}});
   };
-  struct Name {
-    const char* name;
-    Controller controller;
-  };
-  constexpr std::array<Name, 3> kLimited = {
-      {{"memory", Controller::kMemory}, {"pids", Controller::kPids}, {"cpu", Controller::kCpu}}};
 
   // v2 first: its own group if we may use it, else the top.
   std::vector<std::string> on_v2;
@@ -199,7 +200,10 @@ Result<CgroupLayout> find_cgroups(std::uint32_t instance) {
     }
   }
   // CPU time is in every v2 group's cpu.stat, controller or not.
-  if (layout.base_of(Controller::kUnified) == nullptr) add_v1("cpuacct", Controller::kCpuAcct);
+  if (layout.base_of(Controller::kUnified) == nullptr) {
+    add_v1("cpuacct", Controller::kCpuAcct);
+    add_v1("freezer", Controller::kFreezer);
+  }
 
   for (const Name& limited : kLimited) {
     if (layout.base_of(limited.controller) == nullptr) {

@@ -219,6 +219,9 @@ void drop_init(const Plan& plan) {
     for (const int fd : plan.runtime_fds) {
       if (fd >= 0) (void)::close(fd);
     }
+    // stops: a box that stands still from outliving its warden, whose link's end it cannot see. After the
+    // last change of ids, which would undo it: prctl(2), PR_SET_PDEATHSIG.
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) return errno;
     if (const int failed = drop_bounding_set(); failed != 0) return failed;
     if (const int failed = drop_all_capabilities(); failed != 0) return failed;
     return errno_of(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));

@@ -180,7 +180,12 @@ void write_products(json::Writer& out, const Outcome& outcome) {
   write_list(out, "calls", outcome.calls, kCallsShownMax, outcome.calls_left_out, [&](const Call& call) {
     out.begin_object().field("id", call.id).field("capability", call.capability);
     out.field("verdict", call.verdict).field("rule", call.rule).field("status", call.status);
-    out.field("latency_ms", call.latency_ms).end_object();
+    out.field("latency_ms", call.latency_ms);
+    if (call.asked) {
+      out.key("asked").begin_object().field("answer", call.asked->answer).field("by", call.asked->by);
+      out.field("edited", call.asked->edited).field("waited_ms", call.asked->waited_ms).end_object();
+    }
+    out.end_object();
   });
   write_list(out, "labels", outcome.labels, kLabelsMax, 0,
              [&](const std::string& label) { out.value(label); });
@@ -206,6 +211,10 @@ void write_costs(json::Writer& out, const Outcome& outcome) {
   if (timing.start) out.field("start", kStarts.at(index_of(*timing.start)));
   if (!timing.cold_reason.empty()) out.field("cold_reason", timing.cold_reason);
   out.end_object();
+  if (outcome.waited) {
+    out.key("waited").begin_object().field("ms", outcome.waited->ms);
+    out.field("frozen", outcome.waited->frozen).end_object();
+  }
   out.key("teardown").begin_object().field("verdict", kVerdicts.at(index_of(outcome.teardown))).end_object();
 }
 

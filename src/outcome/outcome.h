@@ -112,6 +112,14 @@ struct Artifact {
   std::optional<std::string> expires_at;  // RFC 3339
 };
 
+// Of a call that a person was asked about.
+struct AskedCall {
+  std::string answer{};  // "allow", "deny", "expired", "over"; empty: none yet
+  std::string by{};      // "terminal", "approvals", "nobody"
+  std::uint64_t waited_ms = 0;
+  bool edited = false;  // allowed with other arguments
+};
+
 struct Call {
   std::string id;
   std::string capability;
@@ -119,6 +127,7 @@ struct Call {
   std::string rule;
   std::string status;
   std::uint64_t latency_ms = 0;
+  std::optional<AskedCall> asked{};
 };
 
 // A way out of the run by which policy let no more than what had left before.
@@ -147,6 +156,12 @@ struct Usage {
 };
 
 enum class Start { kHot, kWarm, kCold };
+
+// How long a run stood still for a person, who is not its clocks' business.
+struct Waited {
+  std::uint64_t ms = 0;
+  bool frozen = true;  // false: its box could not be, and went on
+};
 
 struct Timing {
   std::uint64_t queue_wait_ms = 0;
@@ -206,6 +221,7 @@ struct Outcome {
   std::vector<Withheld> withheld;  // one for each such sink
   Usage usage;
   Timing timing;
+  std::optional<Waited> waited;  // absent: it did not
   TeardownVerdict teardown = TeardownVerdict::kPending;
   std::optional<BoxRecord> record;  // of its box, once its end is known; none when no box was asked for
   std::string report;               // make_report() of all the above
