@@ -14,9 +14,9 @@ class Sockets {
   curl_socket_t open(const curl_sockaddr& address);
   int close(curl_socket_t socket);
 
-  // To be asked before each request, of the connection with this end of ours: false when it carried one before
-  // and has something to be read, or has ended: that was said before it was asked for, and would be taken for
-  // the answer to this request. A new one may have what belongs to TLS.
+  // To be asked before each request, of the connection with this end of ours: false when it carried one
+  // before and has something to be read, or has ended: that was said before it was asked for, and would be
+  // taken for the answer to this request. A new one may have what belongs to TLS.
   bool is_quiet(bool ipv6, int local_port);
 
  private:
