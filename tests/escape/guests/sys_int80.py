@@ -5,7 +5,9 @@
 # observer: own_word
 # oracle: its own word: the call came back
 # status: ok
-# credit: int 0x80: SIGSYS
+# needs: 32_bit_entry
+# credit: int 0x80: SIG(SYS|SEGV)
+# note: SIGSEGV is the processor's, where the kernel has no such entry
 import ctypes
 import mmap
 import os
