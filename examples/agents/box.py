@@ -77,7 +77,7 @@ class Boxes:
     def effects(self) -> list[dict[str, Any]]:
         """What the peers say they were asked, by their own word."""
         lines = (self.folder / "peers.log").read_text().splitlines()
-        return [json.loads(line) for line in lines if line.startswith('{"call"')]
+        return [json.loads(line) for line in lines if line.startswith('{"idempotency_key"')]
 
     def verdicts(self) -> list[dict[str, Any]]:
         """What the audit log says was judged."""

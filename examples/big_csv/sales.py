@@ -45,7 +45,7 @@ def main() -> None:
     log = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for line in sys.stdin:
         asked = json.loads(line)
-        seen = {"call": asked["idempotency_key"], "capability": asked["capability"], "run": asked["run"]}
+        seen = {key: asked[key] for key in ("idempotency_key", "capability", "run")}
         os.write(log, json.dumps(seen).encode() + b"\n")
         print(json.dumps({"id": asked["id"], "result": table()}), flush=True)
 

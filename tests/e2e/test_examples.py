@@ -115,7 +115,7 @@ def test_every_arm_has_28_verdicts_and_28_effects_of_the_same_calls(
     folder, _, found = ledgers
     verdicts, effects = judged(folder / arm), logged(folder / arm)
     assert len(verdicts) == len(effects) == 28 and {one["verdict"] for one in verdicts} == {"allow"}
-    assert {one["idempotency_key"] for one in verdicts} == {one["call"] for one in effects}
+    assert {one["idempotency_key"] for one in verdicts} == {one["idempotency_key"] for one in effects}
     runs = {one["run"] for one in effects}
     assert len(runs) == {"tools": 28, "batched": 1, "code": 1}[arm]
     assert arm != "code" or runs == {found["code"]["run_id"]}

@@ -116,7 +116,7 @@ def test_tls_with_a_file_beside_the_tools_file(http: Http) -> None:
 # What "not done" says comes from outside too, and must not be read without the labels that results have.
 def test_each_answer_of_the_server_brings_its_labels(http: Http) -> None:
     http.policy = ALLOW.replace("[permissions]", '[permissions]\ndeny = ["peer.echo(n > 1)"]')
-    http.policy += '[[flow]]\nwhen = "seen in run"\nverdict = "deny"\nreason = "it has read"\n'
+    http.policy += '"peer.echo" = ["seen"]\n[[flow]]\nwhen = "seen in run and sink == external"\nverdict = "deny"\nreason = "it has read"\n'
     with Peer(lambda p, c, r: c.sendall(answer_bytes(b'{"not_done": "closed"}'))) as peer:
         printed = http.printed(IMPORT + "for _ in range(2):\n    try: tools.peer.echo(n=1)\n    except ToolError as e: print(e.code)\n", peer.url)
         assert printed == "unavailable\ndenied\n" and len(peer.seen) == 1
