@@ -11,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -116,19 +115,6 @@ Result<sys::Fd> open_log(const std::string& path) {
   return log;
 }
 
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-    std::string full = std::string(folder) + "/" + name;
-    if (!folder.empty() && ::access(full.c_str(), X_OK) == 0) return full;
-  }
-  return name;
-}
-
 }  // namespace
 
 int tap_command(int argc, char** argv) {
@@ -160,7 +146,7 @@ int tap_command(int argc, char** argv) {
   if (!pipe) return report(pipe.error().message);
   if (const auto set = sys::set_nonblocking(pipe->second); !set) return report(set.error().message);
   sys::SpawnOptions spawn;
-  spawn.program = find_program(command.front());
+  spawn.program = sys::find_program(command.front());
   spawn.arguments = command;
   for (char** entry = environ; *entry != nullptr; ++entry) spawn.environment.emplace_back(*entry);
   spawn.fds = {pipe->first.get(), STDOUT_FILENO, STDERR_FILENO};

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <thread>
@@ -29,19 +28,6 @@ constexpr std::size_t kReadChunk = std::size_t{64} << 10;
 constexpr std::size_t kErrorMax = 4096;
 // A program that answers at all has this long to be asked the next thing.
 constexpr milliseconds kSendTime{10'000};
-
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-    std::string full = std::string(folder) + "/" + name;
-    if (!folder.empty() && ::access(full.c_str(), X_OK) == 0) return full;
-  }
-  return name;
-}
 
 }  // namespace
 
@@ -128,7 +114,7 @@ Result<std::shared_ptr<ExecConnector::Program>> ExecConnector::start(const ExecO
   sys::Pair out = TRY(sys::make_pipe());
   TRY(sys::set_nonblocking(in.second));
   sys::SpawnOptions spawn;
-  spawn.program = find_program(options.command.front());
+  spawn.program = sys::find_program(options.command.front());
   spawn.arguments = options.command;
   spawn.environment = options.environment;
   spawn.fds = {in.first.get(), out.second.get(), STDERR_FILENO};

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <string_view>
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
@@ -159,6 +161,19 @@ Result<Child> spawn(const SpawnOptions& options) {
     return fail_errno("start " + options.program, child_errno);
   }
   return child;
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    std::string full = std::string(folder) + "/" + name;
+    if (!folder.empty() && ::access(full.c_str(), X_OK) == 0) return full;
+  }
+  return name;
 }
 
 }  // namespace casemate::sys

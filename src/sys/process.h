@@ -69,4 +69,7 @@ struct SpawnOptions {
 // Errors: not_found (no such program), system.
 Result<Child> spawn(const SpawnOptions& options);
 
+// Where a program is: looked for in PATH, unless the name has a slash; the name itself when it is not there.
+std::string find_program(const std::string& name);
+
 }  // namespace casemate::sys
