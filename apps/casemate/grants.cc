@@ -123,6 +123,8 @@ Result<RunGrants> make_grants(const RunOptions& options) {
   if (options.tools.empty()) {
     if (!options.policy.empty())
       return fail(ErrorCode::kInvalid, "--policy judges calls of --tools, which is not given");
+    if (options.ask != "auto")
+      return fail(ErrorCode::kInvalid, "--ask is about calls of --tools, which is not given");
     // Asked for by name alone: the usual place is where calls are recorded.
     if (options.audit) made.log = TRY(open_log(options.audit));
     return made;

@@ -269,3 +269,9 @@ def test_control_c_at_the_question_ends_the_run(kit: Tools) -> None:
     person.until("dit the arguments?")
     os.killpg(person.process.pid, signal.SIGINT)
     assert person.end() == 6 and effects(kit) == 0
+
+
+def test_nobody_is_asked_without_tools(casemate: Casemate) -> None:
+    for how in ("wait", "nonsense"):
+        ended = casemate.call("run", "--trust", "trusted", "--ask", how, "-c", "1")
+        assert ended.exit_code == 2 and "--tools, which is not given" in ended.stderr, ended
