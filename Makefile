@@ -21,9 +21,10 @@ ledgers: ## compare three scripted agents: calls one by one, all at once, one pr
 	@tools/setup tokens && tools/tokenizer
 	@/usr/bin/python3 -B examples/ledgers/compare.py $(if $(JSON),--json) $(if $(PRICE),--price $(PRICE))
 
-# Those that say the same again in slots and on stronger rungs take longer than the others together.
-TESTS ?= -LE long
-test: ## build everything and run the tests (TESTS= for the long ones too, TESTS='-L unit' for options of ctest)
+# Those that say the same again in slots and on stronger rungs (long) take longer than the others together, and
+# have a part that stands for them (sampled).
+TESTS ?= -LE 'long|sampled'
+test: ## build everything and run the tests (TESTS='-LE sampled' for the long ones too, TESTS='-L unit': options of ctest)
 	@tools/setup build test tokens
 	@tools/test dev $(TESTS)
 

@@ -74,6 +74,7 @@ class Bridge:
         self._under_way: "dict[int, Pending]" = {}
         self._next = 1
         self._sending = False
+        self._looked = False  # whether the descriptor is still the socket, since the last read
         # Where in all that came this is, and what came and is not looked at yet. One value, so that it changes at
         # once: whoever reads may be interrupted anywhere, and the next begins with what is held.
         self._held = (0, b"")
@@ -96,13 +97,14 @@ class Bridge:
                 raise ToolError(name, "busy", "a signal handler calls while its thread is sending a call")
             self._sending = True
             try:
-                if not self._lost and not self._channel.usable():
+                if not self._lost and not self._channel.intact():
                     self._lost = _CLOSED
                 if self._lost:
                     raise ToolError(name, "lost", self._lost)
                 pending.number = self._next
                 self._next += 1
                 self._under_way[pending.number] = pending
+                self._looked = True
                 self._send(b"".join([part for piece in data for part in _numbered(piece, pending.number)]))
             except OSError as error:
                 self._lose(_CLOSED)
@@ -178,8 +180,10 @@ class Bridge:
         """Takes the frames that are held; if there is none, reads and takes what came."""
         if self._take_frames():
             return
-        if not self._channel.usable():
+        # A call that has just been sent has looked.
+        if not self._looked and not self._channel.usable():
             return self._lose(_CLOSED)
+        self._looked = False
         data: "Any" = None
         try:
             for data in self._reads:

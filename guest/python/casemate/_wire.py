@@ -188,12 +188,16 @@ class Channel:
         return os.getpid() == self._process
 
     def usable(self) -> bool:
-        """True while the descriptor is still our socket and this is still our process.
+        """True while the descriptor is still our socket and this is still our process."""
+        return self._descriptor >= 0 and self.owned() and self.intact()
+
+    def intact(self) -> bool:
+        """True while the descriptor is still our socket.
 
         The identity is compared because a program that closes 3 may get 3 again for a file of its
         own, and frames must not be written into that.
         """
-        if self._descriptor < 0 or not self.owned():
+        if self._descriptor < 0:
             return False
         try:
             status = os.fstat(self._descriptor)
