@@ -138,12 +138,13 @@ Result<Ours> start_ours(const Place& place, const Kind& kind, const std::string&
             request_of({program_of(kind, kOurCall, 0).c_str(), ""}, boxes),
             TRY(engine::Engine::start(place.parts, {}))};
   grants->log = ours.log.get();
+  ours.engine.record_runs(*ours.log);
   grants->workers = ours.workers.get();
   ours.request.grants = std::move(grants);
   return ours;
 }
 
-// One program in a box of its own, whose log has two more records for each call.
+// One program in a box of its own, whose log has two more records for each call, and those of the run.
 Result<Sample> take_ours(const Place& place, const Kind& kind, Ours& ours) {
   auto products = TRY(engine::Products::open({"casemate-out/bench", false, gib(1)}));  // there will be none
   const std::uint64_t before = ours.log->counts().records;
