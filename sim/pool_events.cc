@@ -97,6 +97,12 @@ void PoolWorld::slot_ready(SlotId id, Level level) {
   if (!good) slot.unusable = true;
 }
 
+void PoolWorld::slot_alive(SlotId id) {
+  if (!pool_->slot_alive(id, now_)) return;
+  EXPECT_EQ(slots_.at(id).state, State::kMade);
+  slots_.at(id).alive_at = now_;
+}
+
 void PoolWorld::slot_failed(SlotId id) {
   if (!pool_->slot_failed(id, "fork: no memory", now_)) return;
   EXPECT_EQ(slots_.at(id).state, State::kMade);
@@ -173,7 +179,7 @@ void PoolWorld::nonsense() {
   if (slots_.empty() || nests_.empty()) return;
   const SlotId slot{random_.between(1, slots_.rbegin()->first.value)};
   const NestId nest{random_.between(1, nests_.rbegin()->first.value)};
-  switch (random_.below(12)) {
+  switch (random_.below(13)) {
     case 0: nest_ready(nest); break;
     case 1: nest_failed(nest); break;
     case 2: zygote_died(nest); break;
@@ -185,6 +191,7 @@ void PoolWorld::nonsense() {
     case 8: slot_quarantined(slot); break;
     case 9: slot_cleaned(slot); break;
     case 10: nest_spent(nest); break;
+    case 11: slot_alive(slot); break;
     default: {
       const SlotId unknown{slots_.rbegin()->first.value + 1};
       EXPECT_FALSE(pool_->slot_ended(unknown, now_));

@@ -1,6 +1,7 @@
 #include "pool_world.h"
 
 #include <algorithm>
+#include <array>
 #include <variant>
 
 #include "base/limits.h"
@@ -24,6 +25,8 @@ void PoolWorld::make_config() {
   config_.nest_cost = {mib(random_.between(1, 8)), mib(random_.between(4, 16)), mib(random_.between(8, 40))};
   config_.sandbox_cost = {mib(random_.between(2, 10)), mib(random_.between(4, 12)),
                           mib(random_.between(8, 20))};
+  config_.template_cost = {mib(random_.between(4, 16)), mib(random_.between(6, 20)),
+                           mib(random_.between(8, 40))};
   config_.slots_max = random_.between(4, 40);
   config_.nests_max = random_.between(1, 6);
   config_.preparing_max = random_.between(1, 4);
@@ -33,7 +36,9 @@ void PoolWorld::make_config() {
   config_.nest_age_max = random_.span(milliseconds{5'000}, milliseconds{200'000});
   config_.slot_age_max = random_.span(milliseconds{5'000}, milliseconds{100'000});
   config_.nest_start_max = milliseconds{2'000};
+  config_.template_start_max = milliseconds{4'000};
   config_.slot_create_max = milliseconds{1'000};
+  config_.restored_create_max = milliseconds{2'000};
   config_.teardown_max = milliseconds{3'000};
   config_.backoff_max = random_.span(milliseconds{500}, milliseconds{20'000});
   config_.larger_set = random_.one_in(2) ? LargerSet::kServe : LargerSet::kRefuse;
@@ -51,9 +56,10 @@ void PoolWorld::make_classes() {
     added.hot_min = random_.below(added.hot_max + 1);
     added.warm = random_.one_in(3) ? random_.below(3) : 0;
     if (random_.one_in(3)) added.waived = {"landlock", "groups_empty"};
-    if (random_.one_in(3)) {  // of an image of its own, since a sandbox has the limits of its class
-      added.origin = Origin::kShared;
-      added.image = added.key = "shared " + std::to_string(i);
+    if (random_.one_in(2)) {  // of an image of its own, since what it comes from has the limits of its class
+      constexpr std::array kOrigins = {Origin::kShared, Origin::kAlone, Origin::kTemplate};
+      added.origin = kOrigins[random_.below(kOrigins.size())];
+      added.image = added.key = "its own " + std::to_string(i);
     }
     if (pool_->add_class(added)) classes_.push_back(added);
   }
@@ -95,6 +101,7 @@ void PoolWorld::step(Instant until) {
 void PoolWorld::plan() {
   const std::vector<Action> actions = pool_->plan(now_);
   take_late_quarantines();
+  check_given_up();
   for (const Action& action : actions) {
     std::visit([&](const auto& each) { act(each); }, action);
   }
@@ -148,6 +155,11 @@ void PoolWorld::act(const MakeSlot& action) {
   slot.cost = of->slot_cost;
   const SlotId id = action.slot;
   const Level level = action.level;
+  slot.alive_at = now_;
+  // Such a slot is a while at it, and says so.
+  const bool prepares_itself = of->origin == Origin::kAlone || of->origin == Origin::kTemplate;
+  if (prepares_itself && random_.one_in(2))
+    later(milliseconds{1}, milliseconds{90}, [this, id] { slot_alive(id); });
   if (fault(8)) {
     later(milliseconds{1}, milliseconds{1'500}, [this, id] { slot_failed(id); });
   } else if (!fault(15)) {
@@ -204,6 +216,23 @@ void PoolWorld::take_late_quarantines() {
     if (known == pool_->slots().end() || known->second.state != SlotState::kQuarantined) continue;
     EXPECT_GE(now_ - slot.asked_at, config_.teardown_max);
     slot.state = State::kQuarantined;
+  }
+}
+
+// Nor is a slot given up before its class's time is over, nor kept waiting for after it.
+void PoolWorld::check_given_up() {
+  for (auto& [id, slot] : slots_) {
+    if (slot.state != State::kMade || slot.unusable) continue;
+    const bool restored = classes_[slot.of].origin == Origin::kTemplate;
+    const milliseconds most = restored ? config_.restored_create_max : config_.slot_create_max;
+    const auto known = pool_->slots().find(id);
+    if (known == pool_->slots().end()) continue;
+    if (known->second.record.death.why.starts_with("it was not ready within")) {
+      EXPECT_GE(now_ - slot.alive_at, most);
+      slot.unusable = true;
+    } else if (!known->second.condemned && known->second.state == SlotState::kCreating) {
+      EXPECT_LT(now_ - slot.alive_at, most);
+    }
   }
 }
 
@@ -283,7 +312,13 @@ bool PoolWorld::calm() {
 
 Bytes PoolWorld::nest_cost_of(const SlotClass& of) const {
   const std::size_t set = preload_index(of.preload);
-  return of.origin == Origin::kShared ? config_.sandbox_cost[set] : config_.nest_cost[set];
+  switch (of.origin) {
+    case Origin::kZygote: return config_.nest_cost[set];
+    case Origin::kAlone: break;  // there is nothing that its slots come from
+    case Origin::kTemplate: return config_.template_cost[set];
+    case Origin::kShared: return config_.sandbox_cost[set];
+  }
+  return Bytes{0};
 }
 
 // How many classes have to get slots when all are asked for all the time: all where there is room

@@ -39,6 +39,7 @@ class PoolWorld {
     bool leased = false;
     Bytes cost;
     std::string volume;
+    Instant alive_at{};  // asked for, or heard of since
     Instant asked_at{};  // its destruction
   };
   struct NestSeen {
@@ -58,6 +59,7 @@ class PoolWorld {
   void plan();
   void check();
   void take_late_quarantines();
+  void check_given_up();
   void check_times();
 
   void act(const pool::StartNest& action);
@@ -73,6 +75,7 @@ class PoolWorld {
   void zygote_died(pool::NestId id);
   void nest_gone(pool::NestId id);
   void slot_ready(pool::SlotId id, pool::Level level);
+  void slot_alive(pool::SlotId id);
   void slot_failed(pool::SlotId id);
   void slot_running(pool::SlotId id);
   void slot_ended(pool::SlotId id);
