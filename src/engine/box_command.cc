@@ -40,7 +40,7 @@ std::vector<std::string> box_environment(const box::Limits& limits) {
 bool has_python(const std::string& rootfs) { return sys::has_program(rootfs, "usr/bin/python3"); }
 
 // Isolated mode (-I) and no bytecode (-B), as guest/python/casemate/_runner.py says.
-std::vector<std::string> python_command() {
+std::vector<std::string> python_command(frame::Rung rung) {
   // faulthandler shows the Python stack when the interpreter itself dies.
   return {"/usr/bin/python3",
           "-I",
@@ -48,8 +48,8 @@ std::vector<std::string> python_command() {
           "-X",
           "faulthandler",
           "-c",
-          "import sys; sys.path.insert(0, '/usr/lib/casemate/python'); "
-          "from casemate import _runner; _runner.main()"};
+          std::string("import sys; sys.path.insert(0, '/usr/lib/casemate/python'); from casemate import _runner; ") +
+              (rung == frame::Rung::kJail ? "_runner.main()" : "_runner.main(begun=True)")};
 }
 
 // For the kernel and its tables of so much memory, for process 1, and for the input, which is a file in it.

@@ -70,7 +70,7 @@ Result<void> LiveRun::start(const Paths& paths, const Runtime& runtime) {
   be_on(runtime.rung);
   const RungBox box{runtime.rung, request_.limits, Bytes{request_.stdin_bytes.size()}};
   spec.limits = box_limits(box);
-  spec.arguments = box_command(box, python_command());
+  spec.arguments = box_command(box, python_command(runtime.rung));
   spec.environment = box_environment(request_.limits);
   spec.walls_off = request_.walls_off;
   spec.fail_stage = request_.fail_stage;
@@ -341,7 +341,8 @@ Result<void> LiveRun::watch(const std::string& run) {
   if (answered_)  // the program's own word came before its end
     ended_->pids_peak = 0;
   else
-    ended_ = outcome::end_of_guest(*ended_, report_.end(), deaf_, request_.limits.pids);
+    ended_ = outcome::end_of_guest(*ended_, {report_.end(), in_slot_ || report_.begun(), deaf_},
+                                   request_.limits.pids);
   return {};
 }
 

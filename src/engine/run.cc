@@ -324,6 +324,8 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   outcome::Observed observed = outcome::observed_from(ended);
   if (ended.cause == frame::EndCause::kSetupFailed) {
     observed.failure = "the box could not be made: " + frame::get_text(ended.text);
+  } else if (ended.cause == frame::EndCause::kLost) {
+    observed.failure = frame::get_text(ended.text);
   }
   observed.effective = effective_limits(request.limits);
   observed.output_bytes = run.capture().largest();

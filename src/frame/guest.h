@@ -56,6 +56,9 @@ enum class GuestType : std::uint16_t {
   kCleaned =
       25,  // of processes process 1 and itself are left, and nothing is mounted that a runner could write to
 
+  // A cold runner in such a guest to engine, as its first frame: the guest is there, and the program is next.
+  kBegun = 26,  // empty
+
   // A call of a capability: kNumber (chosen by the guest, growing), kName, kBytes (JSON of the arguments, an
   // object), kMore when kCallData follow as with kReplyData: without another call between them.
   kCall = 32,

@@ -274,6 +274,9 @@ Result<GuestMessage> parse_guest(const frame::Frame& frame) {
     case GuestType::kException: return parse_exception(fields);
     case GuestType::kDone: return parse_done(fields);
     case GuestType::kEnded: return parse_end(fields);
+    case GuestType::kBegun:
+      if (!fields.empty()) return invalid("a beginning with a field");
+      return GuestBegun{};
     default: return invalid("a frame of a type that is not its to send");
   }
 }
@@ -304,6 +307,9 @@ Result<std::optional<GuestOrder>> GuestReport::add(const frame::Frame& frame) {
   } else if (const auto* end = std::get_if<GuestEnd>(&message)) {
     if (!own_kernel_) return invalid("an end that the host's kernel tells");
     end_ = *end;
+  } else if (std::holds_alternative<GuestBegun>(message)) {
+    if (!own_kernel_ || begun_) return invalid("a beginning that is none");
+    begun_ = true;
   } else {
     if (exception_) return invalid("a second exception");
     exception_ = std::move(std::get<GuestException>(message));

@@ -72,8 +72,11 @@ struct GuestEnd {
   std::optional<GuestCounts> counts;
 };
 
+// kBegun.
+struct GuestBegun {};
+
 using GuestMessage =
-    std::variant<GuestOrder, GuestResult, GuestArtifact, GuestException, GuestDone, GuestEnd>;
+    std::variant<GuestOrder, GuestResult, GuestArtifact, GuestException, GuestDone, GuestEnd, GuestBegun>;
 
 // Reads one frame from a runner.
 // Errors: invalid (an unknown type; a field that is unknown, missing, repeated or misplaced; a number
@@ -101,6 +104,8 @@ class GuestReport {
   const std::optional<GuestDone>& done() const { return done_; }
   // Said by process 1 of a guest with a kernel of its own, after all else.
   const std::optional<GuestEnd>& end() const { return end_; }
+  // Said by a cold runner in such a guest before all else.
+  bool begun() const { return begun_; }
   bool broken() const { return broken_; }
 
  private:
@@ -112,6 +117,7 @@ class GuestReport {
   std::vector<GuestArtifact> artifacts_;
   std::uint64_t artifacts_left_out_ = 0;
   std::uint64_t bytes_ = 0;
+  bool begun_ = false;
   bool broken_ = false;
 };
 

@@ -11,6 +11,9 @@ constexpr int kRuntimeFailed = 128;
 constexpr int kSignalled = 128;  // and the signal's number
 constexpr int kSignalMax = 64;
 
+constexpr const char* kNotBegun =
+    "its guest had not begun when the wall limit was over, which has the guest's start in it";
+
 // The guest's kernel keeps the program's limits, and the box's are its runtime's.
 void take_counts(frame::BoxEnded& ended, const GuestCounts& counts) {
   ended.oom_kills = counts.oom_kills;
@@ -24,10 +27,14 @@ void take_counts(frame::BoxEnded& ended, const GuestCounts& counts) {
 
 }  // namespace
 
-frame::BoxEnded end_of_guest(frame::BoxEnded ended, const std::optional<GuestEnd>& said, bool unheard,
-                             std::uint64_t pids) {
+frame::BoxEnded end_of_guest(frame::BoxEnded ended, const GuestWord& word, std::uint64_t pids) {
+  const auto& said = word.end;
   // Each of a guest's processes has some of the host's, which are what was counted.
   ended.pids_peak = 0;
+  if (ended.cause == frame::EndCause::kWall && !word.begun && !word.unheard) {
+    ended.cause = frame::EndCause::kLost;
+    frame::put_text(ended.text, kNotBegun);
+  }
   if (ended.cause != frame::EndCause::kProgram) {
     ended.has_status = 0;
     return ended;
@@ -47,7 +54,7 @@ frame::BoxEnded end_of_guest(frame::BoxEnded ended, const std::optional<GuestEnd
     return ended;
   }
   const bool plain = exited && code < kRuntimeFailed && code != kPanicked && code != kLauncherFailed;
-  const bool signal = exited && code > kSignalled && code <= kSignalled + kSignalMax && (unheard || said);
+  const bool signal = exited && code > kSignalled && code <= kSignalled + kSignalMax && (word.unheard || said);
   if (plain || signal) return ended;
   ended.has_status = 0;
   ended.cause = frame::EndCause::kLost;

@@ -12,6 +12,8 @@ namespace casemate::outcome {
 // Of a box of a stronger rung the warden sees its runtime end, whose exit code is that of the guest's process
 // 1: the program's, or 128 and its signal. Process 1 has also said which of the two, on a channel that the
 // program can write to and shut as well. The rules, first match first:
+//   ended for its time, before its guest had begun  EndCause::kLost, and that as its text: no program met
+//                                                     that limit
 //   ended for a limit, or by the engine             that, and no end of the program's
 //   process 1 said what the exit code says          the program's exit code or signal, with what its kernel
 //                                                     counted, if that keeps the limits
@@ -21,8 +23,12 @@ namespace casemate::outcome {
 //     that process 1 was not heard                    runtime that was killed
 //   all else                                        EndCause::kLost: a runtime that was killed, or that
 //                                                     could not make or keep its guest
-// `unheard`: the program broke the protocol. `pids`: the limit, for the usage of kPids.
-frame::BoxEnded end_of_guest(frame::BoxEnded ended, const std::optional<GuestEnd>& said, bool unheard,
-                             std::uint64_t pids);
+struct GuestWord {
+  std::optional<GuestEnd> end;  // what process 1 said
+  bool begun = false;           // the runner was there
+  bool unheard = false;         // the program broke the protocol
+};
+// `pids`: the limit, for the usage of kPids.
+frame::BoxEnded end_of_guest(frame::BoxEnded ended, const GuestWord& word, std::uint64_t pids);
 
 }  // namespace casemate::outcome

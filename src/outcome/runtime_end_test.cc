@@ -91,10 +91,21 @@ TEST(EndOfGuest, KeepsItsRules) {
       {"lost", caused(EndCause::kLost, BoxEnded{}), code(0), false, "lost"},
   };
   for (const Row& row : rows) {
-    const BoxEnded end = end_of_guest(row.ended, row.said, row.unheard, 16);
+    const BoxEnded end = end_of_guest(row.ended, {row.said, true, row.unheard}, 16);
     EXPECT_EQ(shown(end), row.comes_to) << row.what << ": " << shown(row.ended);
     EXPECT_EQ(end.pids_peak, end.cause == EndCause::kPids ? 16u : 0u) << row.what;
   }
+}
+
+TEST(EndOfGuest, OneThatNeverBeganMetNoLimitOfTheProgram) {
+  const BoxEnded over = caused(EndCause::kWall, killed(9));
+  const BoxEnded end = end_of_guest(over, {kSilent, /*begun=*/false}, 16);
+  EXPECT_EQ(shown(end), "lost");
+  EXPECT_NE(frame::get_text(end.text).find("had not begun"), std::string::npos);
+  EXPECT_EQ(shown(end_of_guest(over, {kSilent, /*begun=*/true}, 16)), "limit");
+  EXPECT_EQ(shown(end_of_guest(over, {kSilent, /*begun=*/false, /*unheard=*/true}, 16)), "limit");
+  const BoxEnded full = caused(EndCause::kMemory, killed(9));
+  EXPECT_EQ(shown(end_of_guest(full, {kSilent, /*begun=*/false}, 16)), "limit") << "of the box, whoever it is";
 }
 
 // ---- What the guest's own kernel counted
@@ -119,9 +130,9 @@ bool has_counts(const BoxEnded& ended) {
 }
 
 TEST(EndOfGuest, ItsCountsAreTheProgramsWhenItsEndIs) {
-  EXPECT_TRUE(has_counts(end_of_guest(box_of(exited(3)), counted(3), false, 16)));
-  EXPECT_TRUE(has_counts(end_of_guest(box_of(exited(137)), counted(std::nullopt, 9), false, 16)));
-  EXPECT_TRUE(has_counts(end_of_guest(box_of(refused_pids(exited(0))), counted(0), false, 16)))
+  EXPECT_TRUE(has_counts(end_of_guest(box_of(exited(3)), {counted(3), true}, 16)));
+  EXPECT_TRUE(has_counts(end_of_guest(box_of(exited(137)), {counted(std::nullopt, 9), true}, 16)));
+  EXPECT_TRUE(has_counts(end_of_guest(box_of(refused_pids(exited(0))), {counted(0), true}, 16)))
       << "of the box's processes nothing was refused to the program";
 }
 
@@ -138,7 +149,7 @@ TEST(EndOfGuest, ItsCountsAreNobodysWhenItsEndIsNotBelieved) {
       {"nobody knows", caused(EndCause::kLost, BoxEnded{}), counted(0), false, "lost"},
   };
   for (const Row& row : rows) {
-    const BoxEnded end = end_of_guest(box_of(row.ended), row.said, row.unheard, 16);
+    const BoxEnded end = end_of_guest(box_of(row.ended), {row.said, true, row.unheard}, 16);
     EXPECT_EQ(shown(end), row.comes_to) << row.what;
     EXPECT_EQ(end.oom_kills, 0U) << row.what;
     EXPECT_EQ(end.memory_peak_bytes, 999'999U) << row.what;
@@ -149,7 +160,7 @@ TEST(EndOfGuest, ItsCountsAreNobodysWhenItsEndIsNotBelieved) {
 }
 
 TEST(EndOfGuest, WhatItsKernelEndedForMemoryIsTheMemoryLimit) {
-  const BoxEnded ended = end_of_guest(box_of(exited(137)), counted(std::nullopt, 9), false, 16);
+  const BoxEnded ended = end_of_guest(box_of(exited(137)), {counted(std::nullopt, 9), true}, 16);
   const Ending ending = decide(observed_from(ended));
   EXPECT_EQ(ending.status, Status::kLimit);
   ASSERT_TRUE(ending.limit);
@@ -163,7 +174,7 @@ TEST(EndOfGuest, WhatItsKernelRefusedIsTold) {
   said.counts->oom_kills = 0;
   said.counts->disk_free_bytes = 0;
   said.counts->inodes_free = 0;
-  const Observed seen = observed_from(end_of_guest(box_of(exited(0)), said, false, 16));
+  const Observed seen = observed_from(end_of_guest(box_of(exited(0)), {said, true}, 16));
   EXPECT_TRUE(seen.disk_full);
   EXPECT_TRUE(seen.inodes_full);
   EXPECT_EQ(seen.usage.pids_peak, 7U);

@@ -95,10 +95,14 @@ class FigureWatch:
         return _figures.watched_spec(name)
 
 
-def main(root: str = "/vol", descriptor: int = 3) -> None:
-    """A cold run of one program. Raises SystemExit with its exit code unless that is 0."""
+def main(root: str = "/vol", descriptor: int = 3, begun: bool = False) -> None:
+    """A cold run of one program; `begun`: the engine is told that it is there. Raises SystemExit with its exit code
+    unless that is 0.
+    """
     try:
         channel = _wire.Channel(descriptor)
+        if begun:
+            channel.send(_wire.BEGUN, b"")
         _streams.install(channel)
         request = _request.receive(descriptor, root + "/work")
     except (_wire.ProtocolError, OSError) as error:

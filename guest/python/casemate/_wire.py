@@ -39,6 +39,7 @@ PARKED = 22  # of a slot that is alone in its kernel
 MADE = 23  # to casemate-microvm: a machine may be made a template of
 SERVING = 24  # of that zygote
 CLEANED = 25
+BEGUN = 26  # of a guest with a kernel of its own
 CALL = 32  # of a capability
 CALL_DATA = 33
 PARK_ROUNDS = 16
