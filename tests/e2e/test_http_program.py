@@ -24,9 +24,9 @@ SECRET = "hunter2-hunter2"
 class Program:
     """casemate-http, and a line of configuration for it."""
 
-    def __init__(self, binary: Path, url: str, **more: Any) -> None:
+    def __init__(self, command: list[str | Path], url: str, **more: Any) -> None:
         self.process = subprocess.Popen(
-            [binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"http_proxy": "http://127.0.0.1:1", "https_proxy": "http://127.0.0.1:1"}
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"http_proxy": "http://127.0.0.1:1", "https_proxy": "http://127.0.0.1:1"}
         )  # fmt: skip
         self.held = b""
         self.number = 0
@@ -68,7 +68,10 @@ class Programs:
         self.binary, self.all = binary, list[Program]()
 
     def start(self, url: str, **more: Any) -> Program:
-        self.all.append(Program(self.binary, url, **more))
+        return self.start_in([], url, **more)
+
+    def start_in(self, before: list[str | Path], url: str, **more: Any) -> Program:
+        self.all.append(Program([*before, self.binary], url, **more))
         return self.all[-1]
 
 
@@ -268,6 +271,21 @@ def test_before_the_request_nothing_is_done(programs: Programs) -> None:
     assert list(told) == ["not_done"] and "in time" in told["not_done"], told
     for one in [full, *waiting]:
         one.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: a file of names of its own")
+@pytest.mark.parametrize("address", ["169.254.169.254", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254", "224.0.0.1"])
+def test_a_name_that_leads_where_no_name_must_lead(programs: Programs, tmp_path: Path, address: str) -> None:
+    """By what the name leads to at that moment, whatever was asked before."""
+    names = tmp_path / "hosts"
+    names.write_text(f"{address} peer.internal\n127.0.0.1 here.internal\n")
+    inside = f'mount --bind {names} /etc/hosts && exec "$0"'
+    with Peer() as peer:
+        port = peer.url.rpartition(":")[2].strip("/")
+        here = programs.start_in(["unshare", "-m", "sh", "-c", inside], f"http://here.internal:{port}/")
+        assert here.call() == {"result": {}}, "the file is the one that is read"
+        told = programs.start_in(["unshare", "-m", "sh", "-c", inside], f"http://peer.internal:{port}/").call()
+        assert list(told) == ["not_done"] and "must not lead" in told["not_done"], told
 
 
 def test_a_server_that_closes_before_it_reads(programs: Programs) -> None:

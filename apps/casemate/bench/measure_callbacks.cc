@@ -2,7 +2,8 @@
 // records, against as many requests of http.client to an nginx that answers at once.
 //
 // Theory of operation: both arms are one Python program, which differs in how it makes a call, run by the
-// same interpreter with the same flags: ours in a box, the other bare. Each checks every answer and times
+// same interpreter with the same flags: ours in a box, the other bare. Many at once are tasks of ours, and threads of
+// the other, which has no other way. Each checks every answer and times
 // itself by a monotonic clock, without its start. Ours is answered by a connector in this process that gives
 // back the arguments at once, as `return 200` is nothing but the answer: so what is compared is the way there
 // and back, and what happens on it.
@@ -31,6 +32,24 @@ def loop(wrong):
     for n in range(CALLS):
         if call(n=n) != {"n": n}:
             wrong.append(n)
+)";
+
+// Many at once as a program of ours makes them, by asyncio.
+constexpr const char* kOurCalls = R"(
+import asyncio, time
+from casemate import tools
+wrong = []
+async def loop():
+    call = tools.bench.echo.aio
+    for n in range(CALLS):
+        if await call(n=n) != {"n": n}:
+            wrong.append(n)
+async def all():
+    await asyncio.gather(*[loop() for _ in range(THREADS)])
+begun = time.monotonic()
+asyncio.run(all())
+rate = THREADS * CALLS / (time.monotonic() - begun)
+print(f"{len(wrong)} wrong of {THREADS * CALLS}, {rate:.1f}")
 )";
 
 constexpr const char* kTheirCall = R"(
@@ -95,9 +114,15 @@ struct Echo final : bridge::Connector {
   bool immediate() const override { return true; }
 };
 
-std::string program_of(const Kind& kind, const char* call, std::uint16_t port) {
+std::string program_of(const Kind& kind, std::string_view body, std::uint16_t port) {
   return "THREADS, CALLS, PORT = " + std::to_string(kind.threads) + ", " + std::to_string(kind.calls) + ", " +
-         std::to_string(port) + call + kTimed;
+         std::to_string(port) + std::string(body);
+}
+std::string our_program(const Kind& kind) {
+  return program_of(kind, kind.threads == 1 ? std::string(kOurCall) + kTimed : kOurCalls, 0);
+}
+std::string their_program(const Kind& kind, std::uint16_t port) {
+  return program_of(kind, std::string(kTheirCall) + kTimed, port);
 }
 
 // What a program says of its rate. Errors: internal (an answer was wrong, or it said something else).
@@ -135,7 +160,7 @@ Result<std::shared_ptr<bridge::Grants>> grants_of(const Kind& kind) {
 Result<Ours> start_ours(const Place& place, const Kind& kind, const std::string& folder, Boxes boxes) {
   auto grants = TRY(grants_of(kind));
   Ours ours{TRY(audit::Log::open({folder, "bench"})), std::make_unique<bridge::Workers>(64),
-            request_of({program_of(kind, kOurCall, 0).c_str(), ""}, boxes),
+            request_of({our_program(kind).c_str(), ""}, boxes),
             TRY(engine::Engine::start(place.parts, {}))};
   grants->log = ours.log.get();
   ours.engine.record_runs(*ours.log);
@@ -186,7 +211,7 @@ Result<void> measure_callbacks(const Place& place, const char* name, Boxes boxes
   Ours ours = TRY(start_ours(place, kind, folder, boxes));
   Launch launch;
   launch.program = "/usr/bin/python3";
-  launch.arguments = python_arguments(program_of(kind, kTheirCall, nginx.port()));
+  launch.arguments = python_arguments(their_program(kind, nginx.port()));
   launch.environment = plain_environment();
   Turns turns{name, "calls/s", place.samples, 7, milliseconds{10'000}, Better::kMore};
   if (place.quick) turns.least = 1, turns.each_peer = milliseconds{1000};

@@ -26,6 +26,8 @@ async def call(name: str, arguments: "dict[str, Any]") -> "Any":
             answered.set_result(None)
 
     def then(_: "_bridge.Pending") -> None:
+        if asyncio._get_running_loop() is loop:  # It reads by itself, and need not be woken.
+            return tell()
         try:
             loop.call_soon_threadsafe(tell)
         except RuntimeError:
