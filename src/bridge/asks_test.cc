@@ -86,6 +86,26 @@ TEST_F(AsksTest, LabelsThatCameMeanwhileCount) {
   EXPECT_EQ(fake_->calls, 1);
 }
 
+// With the arguments that it is made with, whatever was asked for; what was denied costs nothing.
+TEST_F(AsksTest, WhatAPersonAllowsIsCharged) {
+  tool("a.b");
+  start(
+      "[permissions]\nask = [\"a.b\"]\n[labels.sources]\n"
+      "[[budgets.sum]]\nof = \"a.b\"\nargument = \"n\"\nmax = 10\nbeyond = \"deny\"\n");
+  const auto made = [&](const char* asked, Answer::Kind kind, std::optional<std::string> edited = {}) {
+    call("a.b", asked);
+    wait(1);
+    EXPECT_TRUE(say(kind, std::move(edited)));
+    return answers(1).at(0).status == frame::ReplyStatus::kValue;
+  };
+  EXPECT_FALSE(made(R"({"n":9})", Answer::Kind::kDeny));
+  EXPECT_TRUE(made(R"({"n":9})", Answer::Kind::kAllow, R"({"n":4})"));
+  EXPECT_TRUE(made(R"({"n":6})", Answer::Kind::kAllow));
+  call("a.b", R"({"n":0.01})");
+  EXPECT_EQ(answers(1).at(0).status, frame::ReplyStatus::kDenied) << "by policy, and nobody is asked";
+  EXPECT_EQ(fake_->calls, 2);
+}
+
 TEST_F(AsksTest, IsStillOnlyWhenNothingElseIsUnderWay) {
   tool("a.b");
   tool("c.d", {}, /*durable=*/true);

@@ -70,7 +70,7 @@ reason = "read"
 
 // The label joins before the answer is queued, whatever the answer is.
 TEST_F(BridgeTest, LabelsJoinBeforeTheGuestHasAByte) {
-  for (const Kind kind : {Kind::kValue, Kind::kToolError, Kind::kUnknown}) {
+  for (const Kind kind : {Kind::kValue, Kind::kToolError, Kind::kUnknown, Kind::kDeclined}) {
     fake_->answer = [kind](const ConnectorCall&) { return ConnectorAnswer{kind, "1"}; };
     tool("web.fetch", {"untrusted"});
     tool("mail.send");
