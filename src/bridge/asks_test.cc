@@ -91,7 +91,7 @@ TEST_F(AsksTest, WhatAPersonAllowsIsCharged) {
   tool("a.b");
   start(
       "[permissions]\nask = [\"a.b\"]\n[labels.sources]\n"
-      "[[budgets.sum]]\nof = \"a.b\"\nargument = \"n\"\nmax = 10\nbeyond = \"deny\"\n");
+      "[[budgets.sum]]\nof = \"a.b\"\nargument = \"n\"\nmax = \"10\"\nbeyond = \"deny\"\n");
   const auto made = [&](const char* asked, Answer::Kind kind, std::optional<std::string> edited = {}) {
     call("a.b", asked);
     wait(1);
