@@ -94,9 +94,10 @@ Performed make_call(const Job& job, audit::Recorded record) {
     const policy::Labels brought = policy::labels_of(job.grants->policy, tool.capability);
     for (const auto& [label, source] : brought.all()) result.labels_joined.push_back(label);
   }
-  // Buffered: nothing hangs on it but what is told, and the next durable record covers it, the run's `torn down` at
-  // the latest.
-  if (const auto put = job.grants->log->append(result, audit::Durability::kBuffered, Deadline::in(kRecordTime));
+  // Buffered: nothing hangs on it but what is told, and the next durable record covers it, the run's `torn
+  // down` at the latest.
+  if (const auto put =
+          job.grants->log->append(result, audit::Durability::kBuffered, Deadline::in(kRecordTime));
       !put)
     return unavailable(job, "it was made, and what came of it could not be recorded: " + put.error().message,
                        std::nullopt);

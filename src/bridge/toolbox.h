@@ -27,7 +27,7 @@ struct Tool {
   std::optional<schema::Schema> result;     // nothing: anything
   std::string destination;                  // the argument that says where it leads: "to"; empty: none does
   milliseconds time_max{30'000};            // of one call
-  bool durable = true;  // the record of its verdict is on the disk before it is called
+  bool durable = true;                      // the record of its verdict is on the disk before it is called
   std::shared_ptr<Connector> connector;
 };
 

@@ -48,7 +48,8 @@ std::vector<std::string> python_command(frame::Rung rung) {
           "-X",
           "faulthandler",
           "-c",
-          std::string("import sys; sys.path.insert(0, '/usr/lib/casemate/python'); from casemate import _runner; ") +
+          std::string(
+              "import sys; sys.path.insert(0, '/usr/lib/casemate/python'); from casemate import _runner; ") +
               (rung == frame::Rung::kJail ? "_runner.main()" : "_runner.main(begun=True)")};
 }
 

@@ -28,8 +28,8 @@ bool has_python(const std::string& rootfs);
 inline constexpr const char* kNoPython =
     "the image has no Python: /usr/bin/python3 is not in it, or leads nowhere";
 
-// The Python runner: argv, with a path in the image first. In a guest with a kernel of its own, whose start may
-// take long or for ever, it says when it is there.
+// The Python runner: argv, with a path in the image first. In a guest with a kernel of its own, whose start
+// may take long or for ever, it says when it is there.
 std::vector<std::string> python_command(frame::Rung rung = frame::Rung::kJail);
 
 // A box of a rung whose guest may use `limits`, and reads so much.

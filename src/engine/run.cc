@@ -345,11 +345,9 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
 
   const frame::BoxEnded& ended = run.ended();
   outcome::Observed observed = outcome::observed_from(ended);
-  if (ended.cause == frame::EndCause::kSetupFailed) {
-    observed.failure = "the box could not be made: " + frame::get_text(ended.text);
-  } else if (ended.cause == frame::EndCause::kLost) {
-    observed.failure = frame::get_text(ended.text);
-  }
+  observed.failure = frame::get_text(ended.text);
+  if (ended.cause == frame::EndCause::kSetupFailed)
+    observed.failure = "the box could not be made: " + observed.failure;
   observed.effective = effective_limits(request.limits);
   observed.output_bytes = run.capture().largest();
   take_output(run, result);

@@ -387,14 +387,10 @@ TEST(GuestReport, TheWholeChannelIsBounded) {
 }
 
 TEST(GuestReport, ABeginningIsThatOfAGuestWithAKernelOfItsOwnAndComesOnce) {
-  GuestReport report(/*own_kernel=*/true);
-  EXPECT_FALSE(report.begun());
-  EXPECT_TRUE(report.add(frame_of(GuestType::kBegun, {})));
-  EXPECT_TRUE(report.begun());
+  GuestReport report(/*own_kernel=*/true), of_a_jail, with_field(/*own_kernel=*/true);
+  EXPECT_TRUE(!report.begun() && report.add(frame_of(GuestType::kBegun, {})) && report.begun());
   EXPECT_FALSE(report.add(frame_of(GuestType::kBegun, {})));
-  GuestReport with_field(/*own_kernel=*/true);
   EXPECT_FALSE(with_field.add(frame_of(GuestType::kBegun, {{Tag::kNumber, u64_bytes(1)}})));
-  GuestReport of_a_jail;
   EXPECT_FALSE(of_a_jail.add(frame_of(GuestType::kBegun, {})));
 }
 

@@ -54,7 +54,8 @@ frame::BoxEnded end_of_guest(frame::BoxEnded ended, const GuestWord& word, std::
     return ended;
   }
   const bool plain = exited && code < kRuntimeFailed && code != kPanicked && code != kLauncherFailed;
-  const bool signal = exited && code > kSignalled && code <= kSignalled + kSignalMax && (word.unheard || said);
+  const bool signal =
+      exited && code > kSignalled && code <= kSignalled + kSignalMax && (word.unheard || said);
   if (plain || signal) return ended;
   ended.has_status = 0;
   ended.cause = frame::EndCause::kLost;

@@ -105,7 +105,8 @@ TEST(EndOfGuest, OneThatNeverBeganMetNoLimitOfTheProgram) {
   EXPECT_EQ(shown(end_of_guest(over, {kSilent, /*begun=*/true}, 16)), "limit");
   EXPECT_EQ(shown(end_of_guest(over, {kSilent, /*begun=*/false, /*unheard=*/true}, 16)), "limit");
   const BoxEnded full = caused(EndCause::kMemory, killed(9));
-  EXPECT_EQ(shown(end_of_guest(full, {kSilent, /*begun=*/false}, 16)), "limit") << "of the box, whoever it is";
+  EXPECT_EQ(shown(end_of_guest(full, {kSilent, /*begun=*/false}, 16)), "limit")
+      << "of the box, whoever it is";
 }
 
 // ---- What the guest's own kernel counted

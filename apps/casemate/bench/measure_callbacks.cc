@@ -2,11 +2,11 @@
 // records, against as many requests of http.client to an nginx that answers at once.
 //
 // Theory of operation: both arms are one Python program, which differs in how it makes a call, run by the
-// same interpreter with the same flags: ours in a box, the other bare. Many at once are tasks of ours, and threads of
-// the other, which has no other way. Each checks every answer and times
-// itself by a monotonic clock, without its start. Ours is answered by a connector in this process that gives
-// back the arguments at once, as `return 200` is nothing but the answer: so what is compared is the way there
-// and back, and what happens on it.
+// same interpreter with the same flags: ours in a box, the other bare. Many at once are tasks of ours, and
+// threads of the other, which has no other way. Each checks every answer and times itself by a monotonic
+// clock, without its start. Ours is answered by a connector in this process that gives back the arguments at
+// once, as `return 200` is nothing but the answer: so what is compared is the way there and back, and what
+// happens on it.
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -160,8 +160,7 @@ Result<std::shared_ptr<bridge::Grants>> grants_of(const Kind& kind) {
 Result<Ours> start_ours(const Place& place, const Kind& kind, const std::string& folder, Boxes boxes) {
   auto grants = TRY(grants_of(kind));
   Ours ours{TRY(audit::Log::open({folder, "bench"})), std::make_unique<bridge::Workers>(64),
-            request_of({our_program(kind).c_str(), ""}, boxes),
-            TRY(engine::Engine::start(place.parts, {}))};
+            request_of({our_program(kind).c_str(), ""}, boxes), TRY(engine::Engine::start(place.parts, {}))};
   grants->log = ours.log.get();
   ours.engine.record_runs(*ours.log);
   grants->workers = ours.workers.get();
