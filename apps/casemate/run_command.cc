@@ -94,8 +94,8 @@ struct Repeats {
   std::array<int, 3> starts{};
 };
 
-// Each time in a fresh box, which is taken from a slot when one is ready. Ends with the first run that was cancelled or
-// that this host could not make.
+// Each time in a fresh box, which is taken from a slot when one is ready. Ends with the first run that was
+// cancelled or that this host could not make.
 void repeat_runs(Repeats& all) {
   for (;;) {
     std::unique_lock lock(all.mutex);
@@ -213,7 +213,8 @@ int run_request(const engine::Request& request, const RunGrants& granted, const 
   output.stop_at(cancel);
   if (granted.at_terminal && parallel > 1)
     return usage_error(
-        fail(ErrorCode::kInvalid, "--parallel takes --ask wait or deny: a terminal is asked by one run").value());
+        fail(ErrorCode::kInvalid, "--parallel takes --ask wait or deny: a terminal is asked by one run")
+            .value());
   std::unique_ptr<AskTerminal> terminal;
   if (granted.at_terminal) {
     auto started = AskTerminal::start(*granted.desk);
@@ -248,7 +249,8 @@ int run_command(int argc, char** argv) {
     return usage_error(fail(ErrorCode::kInvalid, "--parallel takes 1 to 1000").value());
   if (*parallel > 1 && !options.json)
     return usage_error(
-        fail(ErrorCode::kInvalid, "--parallel takes --json: runs that go on at once end in any order").value());
+        fail(ErrorCode::kInvalid, "--parallel takes --json: runs that go on at once end in any order")
+            .value());
   if (options.start != "auto" && options.start != "hot" && options.start != "cold")
     return usage_error(
         fail(ErrorCode::kInvalid, "--start takes auto, hot or cold, not '" + options.start + "'").value());

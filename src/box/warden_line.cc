@@ -102,7 +102,7 @@ Result<void> WardenLine::park_box(std::uint64_t box) {
 }
 
 Result<void> WardenLine::start_box(std::uint64_t box, milliseconds wall, milliseconds cpu_time,
-                                     microseconds running) {
+                                   microseconds running) {
   frame::StartBox message;
   message.header.box = box;
   message.wall_max_ms = static_cast<std::uint64_t>(wall.count());
@@ -170,7 +170,7 @@ Result<WardenEvent> WardenLine::next() {
 // About one box at a time: events of others that come first are kept.
 template <typename T>
 Result<T> WardenLine::await_answer(frame::WardenType type, std::uint64_t box, Deadline deadline,
-                                     std::vector<sys::Fd>& fds) {
+                                   std::vector<sys::Fd>& fds) {
   for (;;) {
     sys::Message message = TRY(receive(deadline));
     frame::WardenHeader header;

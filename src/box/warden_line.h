@@ -1,7 +1,7 @@
 // What is asked of a warden about boxes and nests, and what it says of them.
 //
-// The warden's client is a line by itself, where one thread does everything. Where runs go on at once each has one
-// of its own, which brings only what is about its box.
+// The warden's client is a line by itself, where one thread does everything. Where runs go on at once each
+// has one of its own, which brings only what is about its box.
 #pragma once
 
 #include <array>
@@ -79,8 +79,8 @@ class WardenLine {
   Result<sys::Fd> open_file(std::uint64_t box, const std::string& path, Deadline deadline);
   Result<frame::BoxGone> destroy_box(std::uint64_t box, Deadline deadline);
 
-  // What all of these are made of: a message that is sent whole, whoever sends others meanwhile, and the next one
-  // that comes. Errors: unavailable (the warden is gone); of the second also deadline.
+  // What all of these are made of: a message that is sent whole, whoever sends others meanwhile, and the next
+  // one that comes. Errors: unavailable (the warden is gone); of the second also deadline.
   virtual Result<void> tell(std::string_view message, std::span<const int> fds) = 0;
   virtual Result<sys::Message> receive(Deadline deadline) = 0;
 

@@ -223,6 +223,21 @@ void Engine::end_slot(Run& live, const std::string& run_id) {
   slots_->ended(*live.slot, run_id, live.run.end(), now());
 }
 
+// A box of its own is asked for. The error of the inner result is one of our own failures, that of the outer
+// one says why such a box is not to be had here at all.
+Result<Result<void>> Engine::start_cold(Run& live, const Image& image) {
+  std::unique_lock lock(*mutex_);
+  const bool known = hello_.has_value();
+  const Runtime runtime = TRY(runtimes_.of(live.rung, image));
+  lock.unlock();
+  Result<void> started = live.run.start(paths_, runtime);
+  const auto hello = host();
+  if (hello && !known && warden_->started_again()) started = live.run.start(paths_, runtime);
+  if (hello) return started;
+  if (hello.error().code == ErrorCode::kDenied) return tl::unexpected<Error>(hello.error());
+  return Result<void>(tl::unexpected<Error>(hello.error()));
+}
+
 Outcome Engine::run(const Request& request, const Image& image, Products& products, const Hooks& hooks) {
   const Instant asked_at = now();
   const auto choice = choose_rung(request, paths_.rungs);
@@ -242,7 +257,8 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   lock.unlock();
   box::WardenLine& warden = line ? static_cast<box::WardenLine&>(*line) : *warden_;
   LiveRun run(request, warden, box, products, hooks, others(), {chunk.get(), kReadChunk});
-  Run live{request, products, run, warden, line.get(), asked_at, box, rung, std::nullopt, std::move(cold_reason)};
+  Run live{request,  products, run,  warden,       line.get(),
+           asked_at, box,      rung, std::nullopt, std::move(cold_reason)};
   const auto refuse = [&](Reason reason, const std::string& message) {
     Outcome refused = refused_outcome(request, paths_.rungs, reason, message);
     refused.image_digest = image.digest;
@@ -275,20 +291,10 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
     result.timing.start =
         run.lease().level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
   } else {
-    lock.lock();
-    const bool known = hello_.has_value();
-    const auto runtime = runtimes_.of(rung, image);
-    lock.unlock();
-    if (!runtime) return refuse(Reason::kIsolationUnavailable, runtime.error().message);
-    started = run.start(paths_, *runtime);
-    const auto hello = host();
-    if (hello && !known && warden_->started_again()) started = run.start(paths_, *runtime);
-    if (!hello && hello.error().code == ErrorCode::kDenied)
-      return refuse(Reason::kIsolationUnavailable, hello.error().message);
-    if (!hello) {
-      result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
-      started = tl::unexpected<Error>(hello.error());
-    }
+    const auto done = start_cold(live, image);
+    if (!done) return refuse(Reason::kIsolationUnavailable, done.error().message);
+    started = *done;
+    if (!started && !hello_) result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
   }
   if (log_ == nullptr) result.weakenings = weakenings_of(request, lease ? &run.lease() : nullptr);
   Outcome outcome = follow(live, std::move(started), std::move(result));

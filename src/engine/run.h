@@ -46,14 +46,16 @@ struct Hooks {
 
 class LiveRun;
 
-// What is not about the one run that goes on: events of other boxes, and guests that prepare themselves meanwhile.
+// What is not about the one run that goes on: events of other boxes, and guests that prepare themselves
+// meanwhile.
 struct Others {
   std::function<void(box::WardenEvent)> on_event;
   std::function<int()> guests;  // to be polled, -1: none
   std::function<void()> read_guests;
 };
 
-// One private warden. One thread and one run at a time, until serve(): then as many as call run(), each on its own.
+// One private warden. One thread and one run at a time, until serve(): then as many as call run(), each on
+// its own.
 class Engine {
  public:
   // Starts the warden and returns at once, so that the caller can look for the image meanwhile.
@@ -72,16 +74,17 @@ class Engine {
   // From now on each run is recorded there: allocated, and durably so, before its program begins; executed,
   // when it has ended; torn down, with the verdict. The last two are durable before run() returns, of a run
   // in a slot before settle() does. What cannot be recorded as allocated does not run: audit_unavailable.
-  // `log` must outlive the engine. What could not be recorded at a run's end is said in Outcome::not_recorded.
+  // `log` must outlive the engine. What could not be recorded at a run's end is said in
+  // Outcome::not_recorded.
   void record_runs(audit::Log& log) { log_ = &log; }
 
   // From now on runs take slots from a pool, which makes them ahead of time: as many for each class of
   // request as `hot` says. Raises this process's soft limit of open files to the hard one.
   // Errors: invalid (the configuration), exhausted (so many slots need more open files than there may be).
   Result<void> use_slots(const pool::PoolConfig& config, std::size_t hot);
-  // From now on this engine is thread-safe: runs go on at once, and a thread of its own reads what the warden says
-  // and looks after the slots. After use_slots() and record_runs(); the engine stays where it is from then on.
-  // Errors: as host(); system.
+  // From now on this engine is thread-safe: runs go on at once, and a thread of its own reads what the warden
+  // says and looks after the slots. After use_slots() and record_runs(); the engine stays where it is from
+  // then on. Errors: as host(); system.
   Result<void> serve();
   // Starts what the pool keeps for such a request and waits until that many slots are hot.
   // Errors: denied (there are no slots for it: why), deadline, unavailable.
@@ -95,8 +98,8 @@ class Engine {
   // proof of the run's teardown and writes it, with the record of the box, into the outcome. To be called
   // after each run in a slot.
   void settle(outcome::Outcome& result, Deadline deadline);
-  // Ends the slots that are left and waits for the proofs, for their records. Runs after it are cold. Of an engine
-  // that serves: no run may be under way, and it serves no more.
+  // Ends the slots that are left and waits for the proofs, for their records. Runs after it are cold. Of an
+  // engine that serves: no run may be under way, and it serves no more.
   void close(Deadline deadline);
   ~Engine();
   Engine(Engine&&) noexcept;
@@ -134,9 +137,10 @@ class Engine {
   struct Service;
   void hear_warden();
   void stop_serving();
-  // Waits until `done` holds, which is called with the mutex held; who looks after the slots then is this thread or
-  // that of serve(). Errors: unavailable.
-  Result<void> await(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done, Deadline deadline);
+  // Waits until `done` holds, which is called with the mutex held; who looks after the slots then is this
+  // thread or that of serve(). Errors: unavailable.
+  Result<void> await(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done,
+                     Deadline deadline);
   // Has what the pool wants done now begun. With the mutex held.
   void look_after_slots();
   // The box of a run is over: what is said of it from now on is about a slot.
@@ -144,11 +148,13 @@ class Engine {
   Result<void> open_line(std::uint64_t box, std::unique_ptr<Switchboard::Line>& line);
   Others others();
   std::unique_ptr<char[]> take_chunk();
+  Result<Result<void>> start_cold(Run& live, const Image& image);
   void end_slot(Run& live, const std::string& run_id);
   Result<void> wait_for_slots(const Request& request, const Image& image, std::size_t count, bool warm_too,
                               Deadline deadline);
   Slots::Taken take_slot(const Request& request, const Image& image, frame::Rung rung);
-  std::optional<Lease> slot_for(const Request& request, const Image& image, frame::Rung rung, std::string& why);
+  std::optional<Lease> slot_for(const Request& request, const Image& image, frame::Rung rung,
+                                std::string& why);
   outcome::Outcome follow(Run& live, Result<void> started, outcome::Outcome result);
   // A file of the layer of a box that has ended. Errors: as WardenClient::open_file().
   Result<sys::Fd> open_product(const Run& live, const std::string& path);

@@ -1,9 +1,9 @@
 // Runs that go on at once.
 //
-// Each has a thread, its caller's, which reads the run's own pipes and its own line to the warden, and holds the
-// engine's mutex only while it takes a slot and while it gives one back. One more thread reads the warden: it hands on
-// what is about a run's box, takes what is about slots and nests, and begins what the pool wants done. Who waits for
-// a slot, or for a proof, is woken when it has.
+// Each has a thread, its caller's, which reads the run's own pipes and its own line to the warden, and holds
+// the engine's mutex only while it takes a slot and while it gives one back. One more thread reads the
+// warden: it hands on what is about a run's box, takes what is about slots and nests, and begins what the
+// pool wants done. Who waits for a slot, or for a proof, is woken when it has.
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -121,7 +121,8 @@ Result<void> Engine::await(std::unique_lock<std::mutex>& lock, const std::functi
   if (!service_) return slots_->pump(done, deadline);
   (void)::eventfd_write(service_->wake.get(), 1);
   const auto over = [&] { return done() || service_->lost || service_->stopping; };
-  (void)service_->changed.wait_until(lock, deadline.instant(), over);  // why it returned is looked at by who waits
+  (void)service_->changed.wait_until(lock, deadline.instant(),
+                                     over);  // why it returned is looked at by who waits
   if (service_->lost) return fail(ErrorCode::kUnavailable, "the warden is gone");
   return {};
 }

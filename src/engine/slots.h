@@ -51,8 +51,8 @@ class Slots {
  public:
   // `next_box` counts the engine's boxes and nests; `records` gets one of each slot whose end is known. The
   // references outlive this.
-  static Result<Slots> make(const pool::PoolConfig& config, box::WardenLine& warden,
-                            std::uint64_t& next_box, BoxRecords& records);
+  static Result<Slots> make(const pool::PoolConfig& config, box::WardenLine& warden, std::uint64_t& next_box,
+                            BoxRecords& records);
 
   // Which slots of a rung a request may have, made known to the pool; the runtime's file outlives this.
   // Errors: denied (none: why, in one line), system (the image cannot be opened).

@@ -1,7 +1,8 @@
 // Brings what one warden says to the runs that go on at once.
 //
 //     the warden ── socket ──▶ hear(), one thread ──┬─▶ the line of the run whose box it is about
-//                                                   └─▶ what is about no such box: nests, and slots without a run
+//                                                   └─▶ what is about no such box: nests, and slots without a
+//                                                   run
 //
 // What runs ask goes to the warden directly: a message is sent whole.
 #pragma once
