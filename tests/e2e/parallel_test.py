@@ -40,7 +40,7 @@ print(seen)
 """
     found = outcomes(casemate, code, 48, 8, "--start", start)
     for one in found:
-        assert (one["status"], one["stdout"]["text"]) == ("ok", "[[], [], None]\n"), one
+        assert (one["status"], one["stdout"]["text"]) == ("ok", "[['out'], [], None]\n"), one
         assert one["teardown"]["verdict"] == "destroyed", one
     for name in ("run_id", "sandbox_id"):
         assert len({one[name] for one in found}) == 48
@@ -71,14 +71,14 @@ if how == 3: time.sleep(60)
 if how == 4: os.execv("/bin/true", ["true"])
 if how == 5: time.sleep(random.random())
 """
-    found = outcomes(casemate, code, 60, 12, "--wall", "2s", "--memory", "128MiB")
+    found = outcomes(casemate, code, 60, 12, "--wall", "5s", "--memory", "64MiB")
     for one in found:
         how = int(one["stdout"]["text"])
         end = (one["status"], one.get("exit_code"), one.get("signal"), one.get("limit", {}).get("name"))
         assert end == {
             0: ("error", 7, None, None),
-            1: ("error", None, 9, None),
-            2: ("error", 1, None, None),
+            1: ("error", None, "SIGKILL", None),
+            2: ("limit", None, None, "memory"),
             3: ("limit", None, None, "wall"),
             4: ("ok", 0, None, None),
             5: ("ok", 0, None, None),
@@ -119,7 +119,7 @@ print(all(tools.peer.echo(text=one)["text"] == one for one in mine))
         assert len(one["calls"]) == 20 and all(call["id"].startswith(one["run_id"]) for call in one["calls"])
     runs = {one["run_id"]: 20 for one in found}
     assert Counter(record["run"] for record in kit.kinds("verdict")) == runs
-    assert Counter(effect["key"].rpartition("-")[0] for effect in kit.effects) == runs
+    assert Counter(effect["idempotency_key"].rpartition("-")[0] for effect in kit.effects) == runs
 
 
 def test_all_are_cancelled(casemate: Casemate) -> None:
