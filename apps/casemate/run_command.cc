@@ -5,11 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ask_terminal.h"
@@ -28,6 +32,7 @@ namespace casemate {
 namespace {
 
 constexpr int kRepeatMax = 1'000'000;
+constexpr int kParallelMax = 1000;
 // Kept ready by --repeat: the next one is made while one runs.
 constexpr std::size_t kHotSlots = 2;
 constexpr milliseconds kSettleTime{30'000};
@@ -62,53 +67,96 @@ void store_records(engine::Engine& engine, RecordStore& store, const RunOptions&
 }
 
 // The run has happened, and its outcome is told; but no log has its end, and that must not pass for success.
-int with_record(const engine::Engine& engine, int code) {
-  if (!engine.end_not_recorded()) return code;
+int finish(RunOutput& output, outcome::Outcome result) {
+  const std::string not_recorded = result.not_recorded;
+  const int code = output.finish(std::move(result));
+  if (not_recorded.empty()) return code;
   std::fprintf(stderr, "casemate run: the end of the run could not be recorded: %s\n",
-               json::escape_control(engine.end_not_recorded()->message).c_str());
+               json::escape_control(not_recorded).c_str());
   return code == outcome::kExitOk ? outcome::kExitUnavailable : code;
 }
 
+// Runs of one request, one after another or some at once.
+struct Repeats {
+  const engine::Request& request;
+  const RunOptions& options;
+  const engine::Image& image;
+  const engine::Hooks& hooks;
+  engine::Engine& engine;
+  RunOutput& output;
+  RecordStore& store;
+  int count = 1, parallel = 1;
+  // Guards what follows, and what is printed and stored.
+  std::mutex mutex{};
+  int begun = 0;
+  bool over = false;
+  int exit_code = 0;  // the first that is not 0
+  std::array<int, 3> starts{};
+};
+
 // Each time in a fresh box, which is taken from a slot when one is ready. Ends with the first run that was
-// cancelled or that this host could not make; the exit code is the first that is not 0.
-int run_again_and_again(const engine::Request& request, const RunOptions& options, int repeat,
-                        engine::Engine& engine, const engine::Image& image, RunOutput& output,
-                        RecordStore& store, const engine::Hooks& hooks) {
-  if (options.start != "cold") {
-    const std::size_t hot = repeat == 1 ? 1 : kHotSlots;
+// cancelled or that this host could not make.
+void repeat_runs(Repeats& all) {
+  for (;;) {
+    std::unique_lock lock(all.mutex);
+    if (all.over || all.begun == all.count) return;
+    const int number = ++all.begun;
+    lock.unlock();
+    auto products = open_products(all.options, number);
+    // What cannot have a slot runs all the same; its outcome says cold, and the last line why.
+    if (products && all.options.start == "hot")
+      (void)all.engine.prepare(all.request, all.image, 1, Deadline::in(kPrepareTime));
+    std::optional<outcome::Outcome> result;
+    if (products) result = all.engine.run(all.request, all.image, *products, all.hooks);
+    if (result) all.engine.settle(*result, Deadline::in(kSettleTime));
+    lock.lock();
+    int code = 0;
+    if (result) {
+      ++all.starts.at(static_cast<std::size_t>(result->timing.start.value_or(outcome::Start::kCold)));
+      const outcome::Status status = result->ending.status;
+      all.over |= status == outcome::Status::kCancelled || status == outcome::Status::kUnavailable;
+      code = finish(all.output, std::move(*result));
+      store_records(all.engine, all.store, all.options);
+    } else {
+      all.over = true;
+      code = usage_error(products.error());
+    }
+    if (all.exit_code == 0) all.exit_code = code;
+  }
+}
+
+void say_starts(const Repeats& all) {
+  const auto count = [&](outcome::Start start) { return all.starts.at(static_cast<std::size_t>(start)); };
+  if (all.options.quiet || all.options.json || (all.count == 1 && count(outcome::Start::kHot) > 0)) return;
+  const std::string why = all.engine.cold_reason();
+  std::fprintf(stderr, "casemate run: %d hot, %d warm, %d cold%s\n", count(outcome::Start::kHot),
+               count(outcome::Start::kWarm), count(outcome::Start::kCold),
+               why.empty() ? "" : (" (" + json::escape_control(why) + ")").c_str());
+}
+
+int run_again_and_again(Repeats& all) {
+  if (all.options.start != "cold") {
+    const std::size_t hot =
+        all.count == 1 ? 1 : std::max(kHotSlots, static_cast<std::size_t>(all.parallel) + 1);
     pool::PoolConfig config;
 #ifdef CASEMATE_TEST_HOOKS
-    if (const auto memory = parse_bytes(options.pool_memory)) config.memory_budget = *memory;
+    if (const auto memory = parse_bytes(all.options.pool_memory)) config.memory_budget = *memory;
 #endif
-    if (auto done = engine.use_slots(config, hot); !done) return usage_error(done.error());
+    if (auto done = all.engine.use_slots(config, hot); !done) return usage_error(done.error());
   }
-  int exit_code = 0;
-  int starts[3] = {};
-  for (int number = 1; number <= repeat; ++number) {
-    auto products = open_products(options, number);
-    if (!products) return usage_error(products.error());
-    // What cannot have a slot runs all the same; its outcome says cold, and the last line why.
-    if (options.start == "hot") (void)engine.prepare(request, image, 1, Deadline::in(kPrepareTime));
-    outcome::Outcome result = engine.run(request, image, *products, hooks);
-    engine.settle(result, Deadline::in(kSettleTime));
-    ++starts[static_cast<int>(result.timing.start.value_or(outcome::Start::kCold))];
-    const outcome::Status status = result.ending.status;
-    const int code = with_record(engine, output.finish(std::move(result)));
-    store_records(engine, store, options);
-    if (exit_code == 0) exit_code = code;
-    if (status == outcome::Status::kCancelled || status == outcome::Status::kUnavailable) break;
+  if (all.parallel > 1) {
+    if (auto served = all.engine.serve(); !served)
+      return all.output.finish(engine::refused_outcome(all.request, {}, outcome::Reason::kSandboxUnavailable,
+                                                       served.error().message));
   }
-  engine.close(Deadline::in(kSettleTime));
-  store_records(engine, store, options);
-  const bool not_hot = starts[static_cast<int>(outcome::Start::kHot)] == 0;
-  if (!options.quiet && !options.json && (repeat > 1 || not_hot)) {
-    const auto count = [&](outcome::Start start) { return starts[static_cast<int>(start)]; };
-    const std::string& why = engine.cold_reason();
-    std::fprintf(stderr, "casemate run: %d hot, %d warm, %d cold%s\n", count(outcome::Start::kHot),
-                 count(outcome::Start::kWarm), count(outcome::Start::kCold),
-                 why.empty() ? "" : (" (" + json::escape_control(why) + ")").c_str());
-  }
-  return exit_code;
+  std::vector<std::thread> threads;
+  for (int beside = 1; beside < all.parallel; ++beside) threads.emplace_back([&] { repeat_runs(all); });
+  repeat_runs(all);
+  for (std::thread& thread : threads) thread.join();
+  all.engine.close(Deadline::in(kSettleTime));
+  store_records(all.engine, all.store, all.options);
+  say_starts(all);
+  return all.exit_code;
 }
 
 // The guest tree with /tools in it, when there are any.
@@ -123,7 +171,7 @@ Result<sys::Fd> add_tools(const engine::Request& request, const RunGrants& grant
 }
 
 int run_request(const engine::Request& request, const RunGrants& granted, const RunOptions& options,
-                int repeat) {
+                int repeat, int parallel) {
   RunOutput output({options.json, options.quiet, options.record});
   RecordStore store(options.records);
   auto parts = find_parts(kWardenName);
@@ -163,6 +211,10 @@ int run_request(const engine::Request& request, const RunGrants& granted, const 
   engine::Hooks hooks;
   hooks.cancel = &cancel;
   output.stop_at(cancel);
+  if (granted.at_terminal && parallel > 1)
+    return usage_error(
+        fail(ErrorCode::kInvalid, "--parallel takes --ask wait or deny: a terminal is asked by one run")
+            .value());
   std::unique_ptr<AskTerminal> terminal;
   if (granted.at_terminal) {
     auto started = AskTerminal::start(*granted.desk);
@@ -170,11 +222,14 @@ int run_request(const engine::Request& request, const RunGrants& granted, const 
     terminal = std::move(*started);
     hooks.on_waiting = [&](bool waits) { terminal->waiting(waits); };
   }
-  hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
-  if (repeat > 1 || options.start == "hot")
-    return run_again_and_again(request, options, repeat, *engine, *in, output, store, hooks);
+  if (parallel == 1)
+    hooks.on_output = [&](outcome::Stream stream, std::string_view bytes) { output.live(stream, bytes); };
+  if (repeat > 1 || options.start == "hot") {
+    Repeats all{request, options, *in, hooks, *engine, output, store, repeat, std::min(repeat, parallel)};
+    return run_again_and_again(all);
+  }
   outcome::Outcome result = engine->run(request, *in, *products, hooks);
-  const int code = with_record(*engine, output.finish(std::move(result)));
+  const int code = finish(output, std::move(result));
   store_records(*engine, store, options);
   return code;
 }
@@ -188,6 +243,14 @@ int run_command(int argc, char** argv) {
   if (!repeat) return usage_error(repeat.error());
   if (*repeat < 1 || *repeat > kRepeatMax)
     return usage_error(fail(ErrorCode::kInvalid, "--repeat takes 1 to 1000000").value());
+  const auto parallel = parse_count(options.parallel, "--parallel");
+  if (!parallel) return usage_error(parallel.error());
+  if (*parallel < 1 || *parallel > kParallelMax)
+    return usage_error(fail(ErrorCode::kInvalid, "--parallel takes 1 to 1000").value());
+  if (*parallel > 1 && !options.json)
+    return usage_error(
+        fail(ErrorCode::kInvalid, "--parallel takes --json: runs that go on at once end in any order")
+            .value());
   if (options.start != "auto" && options.start != "hot" && options.start != "cold")
     return usage_error(
         fail(ErrorCode::kInvalid, "--start takes auto, hot or cold, not '" + options.start + "'").value());
@@ -201,7 +264,7 @@ int run_command(int argc, char** argv) {
         engine::refused_outcome(*request, {}, outcome::Reason::kAuditUnavailable, granted.error().message));
   }
   request->grants = granted->grants;
-  return run_request(*request, *granted, options, *repeat);
+  return run_request(*request, *granted, options, *repeat, *parallel);
 }
 
 }  // namespace casemate

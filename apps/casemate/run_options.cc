@@ -84,6 +84,7 @@ Command command_of(RunOptions& options) {
           {"--stdin", "FILE", "what the program reads as its standard input", &options.stdin_file},
           {"--repeat", "N", "run it so often, each time in a fresh box; with --json one document a line",
            &options.repeat},
+          {"--parallel", "N", "with --repeat and --json: so many at once, in any order", &options.parallel},
           {"--start", "HOW", "auto (the quickest for one run), hot (wait for a box that waits) or cold",
            &options.start},
           {"--record", nullptr,

@@ -33,6 +33,7 @@ struct RunOptions {
   std::optional<std::string> out;
   std::optional<std::string> stdin_file;
   std::string repeat = "1";
+  std::string parallel = "1";
   std::string start = "auto";
   bool record = false;
   std::string records;

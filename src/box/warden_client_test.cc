@@ -34,7 +34,7 @@ class BadWarden : public ::testing::Test {
   WardenClient orphan() {
     auto client = start("/bin/cat $HELLO >&3");
     EXPECT_TRUE(client->hello(Deadline::in(kLong)));
-    EXPECT_TRUE(sys::wait_readable(client->socket(), Deadline::in(kLong)).value());  // its end
+    EXPECT_TRUE(sys::wait_readable(client->readable(), Deadline::in(kLong)).value());  // its end
     return std::move(*client);
   }
 

@@ -41,7 +41,7 @@ Result<sys::Fd> make_stdin(const std::string& bytes) {
 
 }  // namespace
 
-LiveRun::LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
+LiveRun::LiveRun(const Request& request, box::WardenLine& warden, std::uint64_t box, Products& products,
                  const Hooks& hooks, Others others, std::span<char> chunk)
     : request_(request),
       warden_(warden),
@@ -301,7 +301,7 @@ Result<void> LiveRun::watch(const std::string& run) {
     if (calls_) TRY(mind_asks());
     if (calls_ && control_ && !calls_->pending().empty()) feeding_ = true;
     std::array<pollfd, 7> items{};
-    items[0] = {warden_.socket().get(), POLLIN, 0};
+    items[0] = {warden_.readable().get(), POLLIN, 0};
     // What a short program prints is read when it is done: to be woken for it would be to interrupt it.
     const bool prints = !(in_slot_ && beside_ && !told_);
     items[1] = {prints && stdout_ ? stdout_.get() : -1, POLLIN, 0};

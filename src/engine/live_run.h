@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "box/warden_client.h"
+#include "box/warden_line.h"
 #include "bridge/bridge.h"
 #include "engine/feed.h"
 #include "engine/products.h"
@@ -25,14 +25,8 @@ namespace casemate::engine {
 
 class LiveRun {
  public:
-  // What is not about this run: events of other boxes, and guests that prepare themselves meanwhile.
-  struct Others {
-    std::function<void(box::WardenEvent)> on_event;
-    std::function<int()> guests;  // to be polled, -1: none
-    std::function<void()> read_guests;
-  };
   // Each read is into `chunk`, which has nothing in it between two calls.
-  LiveRun(const Request& request, box::WardenClient& warden, std::uint64_t box, Products& products,
+  LiveRun(const Request& request, box::WardenLine& warden, std::uint64_t box, Products& products,
           const Hooks& hooks, Others others, std::span<char> chunk);
 
   // Asks for a box of its own.
@@ -85,7 +79,7 @@ class LiveRun {
   Instant look_again(Instant lost) const;
 
   const Request& request_;
-  box::WardenClient& warden_;
+  box::WardenLine& warden_;
   std::uint64_t box_;
   const Hooks& hooks_;
   Others others_;

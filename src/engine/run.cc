@@ -93,15 +93,17 @@ Result<void> Engine::await_slots(const Request& request, const Image& image, std
 }
 
 Result<void> Engine::await_quiet(Deadline deadline) {
+  std::unique_lock lock(*mutex_);
   if (!slots_) return {};
   const auto quiet = [&] { return slots_->pool().preparing() == 0; };
-  TRY(slots_->pump(quiet, deadline));
+  TRY(await(lock, quiet, deadline));
   if (!quiet()) return fail(ErrorCode::kDeadline, "slots are still being made");
   return {};
 }
 
 Result<void> Engine::wait_for_slots(const Request& request, const Image& image, std::size_t count,
                                     bool warm_too, Deadline deadline) {
+  std::unique_lock lock(*mutex_);
   if (!slots_) return fail(ErrorCode::kInternal, "slots are not in use");
   const frame::Hello hello = TRY(host());
   const RungChoice choice = TRY(choose_rung(request, paths_.rungs));
@@ -110,7 +112,7 @@ Result<void> Engine::wait_for_slots(const Request& request, const Image& image, 
   slots_->keep(slot_class, hot_);
   const auto enough = [&] { return slots_->parked(slot_class, warm_too) >= count; };
   if (warm_too && !enough()) {
-    TRY(slots_->read_events());
+    if (!service_) TRY(slots_->read_events());
     if (!enough()) slots_->lacks(slot_class, now());
   }
   std::optional<std::string> hopeless;
@@ -119,7 +121,7 @@ Result<void> Engine::wait_for_slots(const Request& request, const Image& image, 
     hopeless = slots_->hopeless(slot_class, now());
     return hopeless.has_value();
   };
-  TRY(slots_->pump(decided, deadline));
+  TRY(await(lock, decided, deadline));
   if (enough()) return {};
   if (hopeless) return fail(ErrorCode::kUnavailable, *hopeless);
   const Slots::Taken taken = slots_->take(slot_class, now());
@@ -129,23 +131,22 @@ Result<void> Engine::wait_for_slots(const Request& request, const Image& image, 
 }
 
 void Engine::settle(Outcome& result, Deadline deadline) {
-  if (slots_) slots_->give_back(std::move(past_));
-  past_ = {};
-  if (slots_) slots_->act(now());
+  std::unique_lock lock(*mutex_);
+  if (const auto past = past_.find(result.volume.id); past != past_.end()) {
+    if (slots_) slots_->give_back(std::move(past->second));
+    past_.erase(past);
+  }
+  if (slots_) look_after_slots();
   if (!slots_ || result.teardown != outcome::TeardownVerdict::kPending) return;
   const auto settled = [&] { return slots_->verdict(result.volume.id).has_value(); };
-  (void)slots_->pump(settled, deadline);  // a warden that is gone proves nothing
+  (void)await(lock, settled, deadline);  // a warden that is gone proves nothing
   const auto gone = slots_->verdict(result.volume.id);
   result.teardown =
       gone && gone->destroyed ? outcome::TeardownVerdict::kDestroyed : outcome::TeardownVerdict::kQuarantined;
   if (gone) result.usage.minor_faults = gone->minor_faults;
   if (const outcome::BoxRecord* record = records_->find(result.volume.id)) result.record = *record;
+  lock.unlock();
   record_torn_down(result);
-}
-
-void Engine::close(Deadline deadline) {
-  if (slots_) slots_->close(deadline);
-  slots_.reset();
 }
 
 // No pool keeps a record of such a box.
@@ -159,7 +160,7 @@ void Engine::record_cold(const Run& live, Outcome& result, const Over& over) {
                  result.image_digest,
                  result.isolation,
                  result.volume.id,
-                 slots_ ? cold_reason_ : "no slots are kept",
+                 live.cold_reason,
                  {},
                  {},
                  {},
@@ -183,28 +184,58 @@ void Engine::record_cold(const Run& live, Outcome& result, const Over& over) {
       record.death.quarantined_for = pool::unproven_reason(*row);
   }
   result.record = box_record(record, std::move(facts), now());
+  const std::lock_guard lock(*mutex_);
   records_->add(*result.record);
 }
 
-// A slot for the request, if there is one; else cold_reason() says why.
-std::optional<Lease> Engine::take_slot(const Request& request, const Image& image, frame::Rung rung) {
-  if (!slots_) return std::nullopt;
+// A slot for the request, if there is one; else why not. With the mutex held.
+Slots::Taken Engine::take_slot(const Request& request, const Image& image, frame::Rung rung) {
   const auto hello = host();
-  if (!hello) return std::nullopt;  // the cold path says so
+  if (!hello) return {};  // the cold path says so
   const auto runtime = runtimes_.of(rung, image);
-  if (!runtime) return std::nullopt;  // likewise
+  if (!runtime) return {};  // likewise
   const auto slot_class = slots_->class_for(request, image, paths_, *hello, *runtime);
-  if (!slot_class) {
-    cold_reason_ = slot_class.error().message;
-    return std::nullopt;
-  }
+  if (!slot_class) return {std::nullopt, slot_class.error().message};
   slots_->keep(*slot_class, hot_);
   // What is already said is read, so that a slot that has become ready is seen; nothing is waited for, and
   // nothing begun that would compete with the run.
-  (void)slots_->read_events();
-  Slots::Taken taken = slots_->take(*slot_class, now());
-  if (!taken.lease) cold_reason_ = std::move(taken.reason);
+  if (!service_) (void)slots_->read_events();
+  return slots_->take(*slot_class, now());
+}
+
+// As take_slot(); the reason is kept as the last one.
+std::optional<Lease> Engine::slot_for(const Request& request, const Image& image, frame::Rung rung,
+                                      std::string& why) {
+  if (!slots_) {
+    why = "no slots are kept";
+    return std::nullopt;
+  }
+  Slots::Taken taken = take_slot(request, image, rung);
+  if (!taken.lease) cold_reason_ = why = std::move(taken.reason);
   return std::move(taken.lease);
+}
+
+// Its end and its successor come after the answer: settle() begins them.
+void Engine::end_slot(Run& live, const std::string& run_id) {
+  const std::lock_guard lock(*mutex_);
+  if (!live.slot) return look_after_slots();
+  hang_up(live);
+  slots_->ended(*live.slot, run_id, live.run.end(), now());
+}
+
+// A box of its own is asked for. The error of the inner result is one of our own failures, that of the outer
+// one says why such a box is not to be had here at all.
+Result<Result<void>> Engine::start_cold(Run& live, const Image& image) {
+  std::unique_lock lock(*mutex_);
+  const bool known = hello_.has_value();
+  const Runtime runtime = TRY(runtimes_.of(live.rung, image));
+  lock.unlock();
+  Result<void> started = live.run.start(paths_, runtime);
+  const auto hello = host();
+  if (hello && !known && warden_->started_again()) started = live.run.start(paths_, runtime);
+  if (hello) return started;
+  if (hello.error().code == ErrorCode::kDenied) return tl::unexpected<Error>(hello.error());
+  return Result<void>(tl::unexpected<Error>(hello.error()));
 }
 
 Outcome Engine::run(const Request& request, const Image& image, Products& products, const Hooks& hooks) {
@@ -213,20 +244,21 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   if (!choice)
     return refused_outcome(request, paths_.rungs, Reason::kIsolationUnavailable, choice.error().message);
   const frame::Rung rung = choice->rung;
-  std::optional<Lease> lease = take_slot(request, image, rung);
+  std::string cold_reason;
+  std::unique_ptr<Switchboard::Line> line;
+  std::unique_lock lock(*mutex_);
+  std::optional<Lease> lease = slot_for(request, image, rung, cold_reason);
   const std::uint64_t box = lease ? lease->box : (*next_box_)++;
-  const LiveRun::Others others{[this](box::WardenEvent event) {
-                                 if (!slots_) return;
-                                 (void)slots_->on_event(std::move(event), now());
-                                 slots_->act(now());
-                               },
-                               [this] { return slots_ ? slots_->guests() : -1; },
-                               [this] {
-                                 slots_->read_guests(now());
-                                 slots_->act(now());
-                               }};
-  LiveRun run(request, *warden_, box, products, hooks, others, {chunk_.get(), kReadChunk});
-  Run live{request, products, run, asked_at, box, rung, std::nullopt};
+  if (auto failed = open_line(box, line); !failed) {
+    if (lease) slots_->ended(lease->slot, "", RunEnd::kOther, now());
+    return refused_outcome(request, paths_.rungs, Reason::kSandboxUnavailable, failed.error().message);
+  }
+  std::unique_ptr<char[]> chunk = take_chunk();
+  lock.unlock();
+  box::WardenLine& warden = line ? static_cast<box::WardenLine&>(*line) : *warden_;
+  LiveRun run(request, warden, box, products, hooks, others(), {chunk.get(), kReadChunk});
+  Run live{request,  products, run,  warden,       line.get(),
+           asked_at, box,      rung, std::nullopt, std::move(cold_reason)};
   const auto refuse = [&](Reason reason, const std::string& message) {
     Outcome refused = refused_outcome(request, paths_.rungs, reason, message);
     refused.image_digest = image.digest;
@@ -250,36 +282,32 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   if (lease) {
     live.slot = lease->slot;
     started = run.start_in(std::move(*lease));
+    lock.lock();
     slots_->started(*live.slot, now());
+    lock.unlock();
   }
   if (log_ == nullptr) result = outcome_in(lease ? &run.lease() : nullptr);
   if (lease) {
     result.timing.start =
         run.lease().level == pool::Level::kHot ? outcome::Start::kHot : outcome::Start::kWarm;
   } else {
-    const bool known = hello_.has_value();
-    const auto runtime = runtimes_.of(rung, image);
-    if (!runtime) return refuse(Reason::kIsolationUnavailable, runtime.error().message);
-    started = run.start(paths_, *runtime);
-    const auto hello = host();
-    if (hello && !known && warden_->started_again()) started = run.start(paths_, *runtime);
-    if (!hello && hello.error().code == ErrorCode::kDenied)
-      return refuse(Reason::kIsolationUnavailable, hello.error().message);
-    if (!hello) {
-      result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
-      started = tl::unexpected<Error>(hello.error());
-    }
+    const auto done = start_cold(live, image);
+    if (!done) return refuse(Reason::kIsolationUnavailable, done.error().message);
+    started = *done;
+    if (!started && !hello_) result.teardown = outcome::TeardownVerdict::kDestroyed;  // no box was made
   }
   if (log_ == nullptr) result.weakenings = weakenings_of(request, lease ? &run.lease() : nullptr);
   Outcome outcome = follow(live, std::move(started), std::move(result));
-  past_ = run.take_lease();
+  lock.lock();
+  chunks_.push_back(std::move(chunk));
+  if (live.slot) past_[outcome.volume.id] = run.take_lease();
   return outcome;
 }
 
 Result<sys::Fd> Engine::open_product(const Run& live, const std::string& path) {
   if (live.slot && live.run.lease().sandbox == Sandbox::kShared)
     return fail(ErrorCode::kUnavailable, "a sandbox that runs share keeps no products");
-  return warden_->open_file(live.box, path, Deadline::in(kAnswerTime));
+  return live.warden.open_file(live.box, path, Deadline::in(kAnswerTime));
 }
 
 // From the start of a run to its outcome.
@@ -287,9 +315,7 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   const Request& request = live.request;
   LiveRun& run = live.run;
   const auto finish = [&](const outcome::Observed& observed) {
-    if (live.slot) slots_->ended(*live.slot, result.run_id, run.end(), now());
-    // The slot's end and its successor come after the answer: settle() begins them.
-    if (slots_ && !live.slot) slots_->act(now());
+    end_slot(live, result.run_id);
     if (result.program_sha256.empty()) result.program_sha256 = crypto::sha256_hex(request.program);
     take_ending(run, observed, result);
     run.tell_calls(result);
@@ -300,7 +326,10 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
     if (!live.slot) record_torn_down(result);
     return std::move(result);
   };
-  if (slots_ && !live.slot) slots_->act(now());
+  if (!live.slot) {
+    const std::lock_guard lock(*mutex_);
+    look_after_slots();
+  }
   if (!started) {
     // A warden that is gone shows nothing; otherwise no box was asked for.
     const bool shown = started.error().code != ErrorCode::kUnavailable;
@@ -338,13 +367,13 @@ Outcome Engine::follow(Run& live, Result<void> started, Outcome result) {
   const Instant collected_at = now();
   if (!live.slot) {
     std::optional<frame::BoxGone> gone;
-    if (const auto said = warden_->destroy_box(live.box, Deadline::in(kAnswerTime))) gone = *said;
+    if (const auto said = live.warden.destroy_box(live.box, Deadline::in(kAnswerTime))) gone = *said;
     result.teardown = gone && gone->destroyed != 0 ? outcome::TeardownVerdict::kDestroyed
                                                    : outcome::TeardownVerdict::kQuarantined;
     if (run.started()) result.timing.start = outcome::Start::kCold;
     const bool whole = ended.cause != frame::EndCause::kSetupFailed;
     record_cold(live, result, {observed.failure, whole, ended_at, gone});
-    if (slots_) result.timing.cold_reason = cold_reason_;
+    if (slots_) result.timing.cold_reason = live.cold_reason;
   }
   result.timing.checkout_ms = ms_between(live.asked_at, run.started() ? run.started_at() : ended_at);
   result.timing.execution_ms = ended.wall_us / 1000;

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "audit/log.h"
 #include "base/result.h"
@@ -16,6 +19,7 @@
 #include "engine/rung.h"
 #include "engine/runtime.h"
 #include "engine/slots.h"
+#include "engine/switchboard.h"
 #include "outcome/capture.h"
 #include "outcome/outcome.h"
 
@@ -42,7 +46,16 @@ struct Hooks {
 
 class LiveRun;
 
-// One private warden, one run at a time. One thread.
+// What is not about the one run that goes on: events of other boxes, and guests that prepare themselves
+// meanwhile.
+struct Others {
+  std::function<void(box::WardenEvent)> on_event;
+  std::function<int()> guests;  // to be polled, -1: none
+  std::function<void()> read_guests;
+};
+
+// One private warden. One thread and one run at a time, until serve(): then as many as call run(), each on
+// its own.
 class Engine {
  public:
   // Starts the warden and returns at once, so that the caller can look for the image meanwhile.
@@ -61,15 +74,18 @@ class Engine {
   // From now on each run is recorded there: allocated, and durably so, before its program begins; executed,
   // when it has ended; torn down, with the verdict. The last two are durable before run() returns, of a run
   // in a slot before settle() does. What cannot be recorded as allocated does not run: audit_unavailable.
-  // `log` must outlive the engine.
+  // `log` must outlive the engine. What could not be recorded at a run's end is said in
+  // Outcome::not_recorded.
   void record_runs(audit::Log& log) { log_ = &log; }
-  // Why the end of the last run that had to be recorded was not; nothing: it was.
-  const std::optional<Error>& end_not_recorded() const { return end_not_recorded_; }
 
   // From now on runs take slots from a pool, which makes them ahead of time: as many for each class of
   // request as `hot` says. Raises this process's soft limit of open files to the hard one.
   // Errors: invalid (the configuration), exhausted (so many slots need more open files than there may be).
   Result<void> use_slots(const pool::PoolConfig& config, std::size_t hot);
+  // From now on this engine is thread-safe: runs go on at once, and a thread of its own reads what the warden
+  // says and looks after the slots. After use_slots() and record_runs(); the engine stays where it is from
+  // then on. Errors: as host(); system.
+  Result<void> serve();
   // Starts what the pool keeps for such a request and waits until that many slots are hot.
   // Errors: denied (there are no slots for it: why), deadline, unavailable.
   Result<void> prepare(const Request& request, const Image& image, std::size_t hot, Deadline deadline);
@@ -82,40 +98,63 @@ class Engine {
   // proof of the run's teardown and writes it, with the record of the box, into the outcome. To be called
   // after each run in a slot.
   void settle(outcome::Outcome& result, Deadline deadline);
-  // Ends the slots that are left and waits for the proofs, for their records. Runs after it are cold.
+  // Ends the slots that are left and waits for the proofs, for their records. Runs after it are cold. Of an
+  // engine that serves: no run may be under way, and it serves no more.
   void close(Deadline deadline);
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) = delete;
   // The records of all boxes whose end is known, with a run or without, since the last call; of the last
   // kBoxRecordsMax.
-  std::vector<outcome::BoxRecord> take_records() { return records_->take(); }
+  std::vector<outcome::BoxRecord> take_records();
   // Why the last run that was cold had no slot, in one line; empty when slots are not in use.
-  const std::string& cold_reason() const { return cold_reason_; }
+  std::string cold_reason() const;
 
  private:
-  Engine(Paths paths, box::WardenClient warden)
-      : paths_(std::move(paths)),
-        runtimes_(paths_.runsc),
-        warden_(std::make_unique<box::WardenClient>(std::move(warden))) {}
+  Engine(Paths paths, box::WardenClient warden);
 
   // What belongs to one run while it lasts.
   struct Run {
     const Request& request;
     Products& products;
     LiveRun& run;
+    box::WardenLine& warden;
+    Switchboard::Line* line;  // that is `warden`; nullptr: the engine has one run
     Instant asked_at;
     std::uint64_t box;
     frame::Rung rung;
     std::optional<pool::SlotId> slot;
+    std::string cold_reason;  // why it has none
   };
   // run_records.cc
   Result<void> record_allocated(const outcome::Outcome& result);
   std::optional<outcome::ReasonGiven> allocate(const Request& request, const Image& image,
                                                std::optional<Lease>& lease, outcome::Outcome& result);
   std::vector<outcome::Weakening> weakenings_of(const Request& request, const Lease* slot) const;
-  void record_executed(const outcome::Outcome& result);
-  void record_torn_down(const outcome::Outcome& result);
+  void record_executed(outcome::Outcome& result);
+  void record_torn_down(outcome::Outcome& result);
+  // serve.cc
+  struct Service;
+  void hear_warden();
+  void stop_serving();
+  // Waits until `done` holds, which is called with the mutex held; who looks after the slots then is this
+  // thread or that of serve(). Errors: unavailable.
+  Result<void> await(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done,
+                     Deadline deadline);
+  // Has what the pool wants done now begun. With the mutex held.
+  void look_after_slots();
+  // The box of a run is over: what is said of it from now on is about a slot.
+  void hang_up(Run& live);
+  Result<void> open_line(std::uint64_t box, std::unique_ptr<Switchboard::Line>& line);
+  Others others();
+  std::unique_ptr<char[]> take_chunk();
+  Result<Result<void>> start_cold(Run& live, const Image& image);
+  void end_slot(Run& live, const std::string& run_id);
   Result<void> wait_for_slots(const Request& request, const Image& image, std::size_t count, bool warm_too,
                               Deadline deadline);
-  std::optional<Lease> take_slot(const Request& request, const Image& image, frame::Rung rung);
+  Slots::Taken take_slot(const Request& request, const Image& image, frame::Rung rung);
+  std::optional<Lease> slot_for(const Request& request, const Image& image, frame::Rung rung,
+                                std::string& why);
   outcome::Outcome follow(Run& live, Result<void> started, outcome::Outcome result);
   // A file of the layer of a box that has ended. Errors: as WardenClient::open_file().
   Result<sys::Fd> open_product(const Run& live, const std::string& path);
@@ -129,21 +168,23 @@ class Engine {
   void record_cold(const Run& live, outcome::Outcome& result, const Over& over);
 
   Paths paths_;
-  Runtimes runtimes_;
-  std::optional<frame::Hello> hello_;
-  // On the heap: the slots refer to it, and the engine moves.
+  // On the heap, as what is referred to: the engine moves until it serves.
   std::unique_ptr<box::WardenClient> warden_;
+  audit::Log* log_ = nullptr;  // of runs
+  std::size_t hot_ = 0;
+  // Guards what follows. Never held while a run is waited for.
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  Runtimes runtimes_;
+  std::optional<frame::Hello> hello_;  // once it serves, it is there and stays
   std::unique_ptr<std::uint64_t> next_box_ = std::make_unique<std::uint64_t>(1);
   std::unique_ptr<BoxRecords> records_ = std::make_unique<BoxRecords>();
   std::optional<Slots> slots_;
-  std::size_t hot_ = 0;
   std::string cold_reason_;
-  audit::Log* log_ = nullptr;  // of runs
-  std::optional<Error> end_not_recorded_;
-  Lease past_;  // of the last run in a slot, until settle()
+  std::map<std::string, Lease> past_;  // of runs in slots, by volume, until settle()
   static constexpr std::size_t kReadChunk = 64 << 10;
   // Not cleared: what is read into it is all that is looked at, and clearing touches every page.
-  std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadChunk);
+  std::vector<std::unique_ptr<char[]>> chunks_;  // that no run uses
+  std::unique_ptr<Service> service_;             // while it serves
 };
 
 // An outcome for a request that never ran.

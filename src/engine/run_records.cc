@@ -64,27 +64,29 @@ std::optional<outcome::ReasonGiven> Engine::allocate(const Request& request, con
     return outcome::ReasonGiven{outcome::Reason::kIsolationUnavailable, hello.error().message, {}};
   if (!lease) {
     const auto choice = choose_rung(request, paths_.rungs);
+    std::unique_lock lock(*mutex_);
     const auto runtime = choice ? runtimes_.of(choice->rung, image) : tl::unexpected<Error>(choice.error());
+    lock.unlock();
     if (!runtime)
       return outcome::ReasonGiven{outcome::Reason::kIsolationUnavailable, runtime.error().message, {}};
   }
   result.weakenings = weakenings_of(request, lease ? &*lease : nullptr);
   const auto put = record_allocated(result);
   if (put) return std::nullopt;
+  const std::lock_guard lock(*mutex_);
   if (lease) slots_->ended(lease->slot, "", RunEnd::kOther, now());
   return outcome::ReasonGiven{
       outcome::Reason::kAuditUnavailable, "the run could not be recorded: " + put.error().message, {}};
 }
 
 Result<void> Engine::record_allocated(const outcome::Outcome& result) {
-  end_not_recorded_.reset();
   const audit::RunEvent event = event_of(result, audit::RunEvent::Step::kAllocated);
   TRY(log_->append(event, audit::Durability::kDurable, Deadline::in(kRecordTime)));
   return {};
 }
 
 // Buffered: the torn-down that follows is durable, and covers it.
-void Engine::record_executed(const outcome::Outcome& result) {
+void Engine::record_executed(outcome::Outcome& result) {
   if (log_ == nullptr) return;
   audit::RunEvent event = event_of(result, audit::RunEvent::Step::kExecuted);
   event.status = outcome::status_name(result.ending.status);
@@ -94,16 +96,16 @@ void Engine::record_executed(const outcome::Outcome& result) {
   event.artifact = ms(result.timing.artifact_ms);
   event.artifacts = result.artifacts.size() + result.artifacts_left_out;
   const auto put = log_->append(event, audit::Durability::kBuffered, Deadline::in(kRecordTime));
-  if (!put) end_not_recorded_ = put.error();
+  if (!put) result.not_recorded = put.error().message;
 }
 
-void Engine::record_torn_down(const outcome::Outcome& result) {
+void Engine::record_torn_down(outcome::Outcome& result) {
   if (log_ == nullptr) return;
   audit::RunEvent event = event_of(result, audit::RunEvent::Step::kTornDown);
   event.status = verdict_name(result.teardown);
   event.teardown = ms(result.timing.teardown_ms);
   const auto put = log_->append(event, audit::Durability::kDurable, Deadline::in(kRecordTime));
-  if (!put) end_not_recorded_ = put.error();
+  if (!put) result.not_recorded = put.error().message;
 }
 
 }  // namespace casemate::engine

@@ -56,7 +56,7 @@ std::uint64_t subject_of(const box::WardenEvent& event) {
 
 }  // namespace
 
-Result<Slots> Slots::make(const pool::PoolConfig& config, box::WardenClient& warden, std::uint64_t& next_box,
+Result<Slots> Slots::make(const pool::PoolConfig& config, box::WardenLine& warden, std::uint64_t& next_box,
                           BoxRecords& records) {
   sys::Fd guests(::epoll_create1(EPOLL_CLOEXEC));
   if (!guests) return fail_errno("epoll_create1");
@@ -367,7 +367,7 @@ bool Slots::carry_out(Instant now) {
 }
 
 Result<void> Slots::read_events() {
-  while (warden_->has_events() || TRY(sys::wait_readable(warden_->socket(), Deadline::at(Instant::min()))))
+  while (warden_->has_events() || TRY(sys::wait_readable(warden_->readable(), Deadline::at(Instant::min()))))
     (void)on_event(TRY(warden_->next()), now());  // of no box of ours: one that is forgotten
   read_guests(now());
   return {};
@@ -382,7 +382,7 @@ Result<void> Slots::pump(const std::function<bool()>& done, Deadline until) {
     const Instant next = pool_.next_deadline(at).value_or(until.instant());
     const Deadline wait = Deadline::at(std::min(next, until.instant()));
     if (!warden_->has_events()) {
-      std::array<pollfd, 2> items = {pollfd{warden_->socket().get(), POLLIN, 0}, {guests(), POLLIN, 0}};
+      std::array<pollfd, 2> items = {pollfd{warden_->readable().get(), POLLIN, 0}, {guests(), POLLIN, 0}};
       const int ready = ::poll(items.data(), items.size(), wait.poll_timeout_ms(now()));
       if (ready < 0 && errno != EINTR) return fail_errno("poll");
       read_guests(now());

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "box/warden_client.h"
+#include "box/warden_line.h"
 #include "engine/box_records.h"
 #include "engine/request.h"
 #include "engine/runtime.h"
@@ -51,8 +51,8 @@ class Slots {
  public:
   // `next_box` counts the engine's boxes and nests; `records` gets one of each slot whose end is known. The
   // references outlive this.
-  static Result<Slots> make(const pool::PoolConfig& config, box::WardenClient& warden,
-                            std::uint64_t& next_box, BoxRecords& records);
+  static Result<Slots> make(const pool::PoolConfig& config, box::WardenLine& warden, std::uint64_t& next_box,
+                            BoxRecords& records);
 
   // Which slots of a rung a request may have, made known to the pool; the runtime's file outlives this.
   // Errors: denied (none: why, in one line), system (the image cannot be opened).
@@ -162,7 +162,7 @@ class Slots {
     std::uint64_t minor_faults = 0;
     int rounds = frame::kParkRounds;  // that a guest has left before it waits
   };
-  Slots(pool::Pool pool, box::WardenClient& warden, std::uint64_t& next_box, BoxRecords& records,
+  Slots(pool::Pool pool, box::WardenLine& warden, std::uint64_t& next_box, BoxRecords& records,
         sys::Fd guests)
       : pool_(std::move(pool)),
         warden_(&warden),
@@ -200,7 +200,7 @@ class Slots {
   static constexpr std::uint64_t kLinkBit = std::uint64_t{1} << 63;  // in guests_, of a link
 
   pool::Pool pool_;
-  box::WardenClient* warden_;
+  box::WardenLine* warden_;
   std::uint64_t* next_box_;
   BoxRecords* records_;
   std::map<std::string, Trees> trees_;           // by SlotClass::image

@@ -223,6 +223,8 @@ struct Outcome {
   Timing timing;
   std::optional<Waited> waited;  // absent: it did not
   TeardownVerdict teardown = TeardownVerdict::kPending;
+  // Why the log has no end of this run, where it should have one; of no form of the outcome.
+  std::string not_recorded;
   std::optional<BoxRecord> record;  // of its box, once its end is known; none when no box was asked for
   std::string report;               // make_report() of all the above
 };
