@@ -21,6 +21,8 @@ function(casemate_precompile target)
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
+# All test programs in C++.
+add_custom_target(unit_tests)
 # Tests of code that more than one thread runs: what the thread sanitizer is for. Built by this target, and run
 # by the label `threads`.
 add_custom_target(threaded_tests)
@@ -54,6 +56,7 @@ function(casemate_library name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE casemate_${name} GTest::gtest_main)
     casemate_precompile(${name}_test tests)
+    add_dependencies(unit_tests ${name}_test)
     add_test(NAME unit_${name} COMMAND ${name}_test)
     set_tests_properties(unit_${name} PROPERTIES LABELS unit TIMEOUT 300)
     if(ARG_THREADS)
