@@ -78,7 +78,7 @@ std::vector<Case> chunk_cases() {
       {"lf_in_extension", chunked("5;a\nb\r\nhello\r\n0\r\n\r\n"), 400, "chunk"},
       {"lf_in_quotes", chunked("5;a=\"\n\"\r\nhello\r\n0\r\n\r\n"), 400, "chunk"},
       {"crlf_in_quotes", chunked("5;a=\"\r\n\"\r\nhello\r\n0\r\n\r\n"), 400, "malformed"},
-      {"nul_in_extension", chunked(std::string("5;a\0\r\nhello\r\n0\r\n\r\n", 22)), 400, "chunk"},
+      {"nul_in_extension", chunked(std::string("5;a\0\r\nhello\r\n0\r\n\r\n", 18)), 400, "chunk"},
       {"too_short", chunked("4\r\nhello\r\n0\r\n\r\n"), 400, "chunk"},
       {"no_end_of_chunk", chunked("5\r\nhello0\r\n\r\n"), 400, "chunk"},
       {"lf_behind_chunk", chunked("5\r\nhello\n0\r\n\r\n"), 400, "chunk"},
