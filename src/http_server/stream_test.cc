@@ -134,8 +134,8 @@ TEST_F(StreamTest, DrainingAnswersWhatIsUnderWayAndEndsTheRest) {
   ASSERT_TRUE(comes_true([&] { return service_.holding == 1; }));
   std::size_t cut = 99;
   std::thread drains([&] { cut = service_.server().drain(Deadline::in(milliseconds(8000))); });
-  EXPECT_TRUE(idle.is_ended());
-  EXPECT_TRUE(silent.is_ended());
+  EXPECT_TRUE(idle.is_ended(milliseconds(2000)));
+  EXPECT_TRUE(silent.is_ended(milliseconds(2000)));
   EXPECT_TRUE(comes_true([&] { return service_.saw_drain > 0; }));
   EXPECT_EQ(service_.holding, 1) << "and it is left to go on";
   const std::uint16_t port = service_.port();
