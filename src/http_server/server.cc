@@ -28,13 +28,13 @@ constexpr Refusal kBusy{503, "busy", "all connections are busy: try again after 
 
 // The one answer that is given without a thread: as much of it as the socket takes at once.
 void turn_away(const sys::Fd& socket) {
-  static const std::string kText = [] {
+  static const std::string text = [] {
     Answer answer = problem(kBusy);
     answer.fields.push_back({"Content-Length", std::to_string(answer.body.size())});
     answer.fields.push_back({"Connection", "close"});
     return answer_head(answer.status, answer.fields) + answer.body;
   }();
-  (void)::send(socket.get(), kText.data(), kText.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   // What is there already is read, so that closing does not reset the connection before the answer is seen.
   std::array<char, 4096> request{};
   for (int i = 0; i < 8 && ::recv(socket.get(), request.data(), request.size(), MSG_DONTWAIT) > 0; ++i) {
@@ -142,33 +142,29 @@ bool Server::accept_one(const sys::Fd& listener) {
     const int yes = 1;  // an answer is written whole; nothing follows that it could wait for
     (void)::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
   }
-  place(std::move(socket));
+  if (!take_in(socket)) {
+    ++turned_away_;
+    turn_away(socket);
+  }
   return true;
 }
 
-void Server::place(sys::Fd socket) {
-  {
-    std::unique_lock lock(mutex_);
-    const auto has_room = [this] { return live_ < options_.connections_max; };
-    if (!has_room() && shared_.roster.cut_one_waiting()) {
-      ++evicted_;
-      // Who comes next waits in the kernel's queue: were more accepted than threads can end, newcomers would
-      // push each other out, and idle connections with them.
-      (void)ended_.wait_for(lock, kEvictionTime, has_room);
-    }
-    if (has_room() &&
-        (free_threads_ > queue_.size() || threads_.size() == options_.connections_max || spawn())) {
-      const Roster::Place place = shared_.roster.enter(socket);
-      queue_.push_back({std::move(socket), place});
-      ++live_;
-    }
+bool Server::take_in(sys::Fd& socket) {
+  std::unique_lock lock(mutex_);
+  const auto has_room = [this] { return live_ < options_.connections_max; };
+  if (!has_room() && shared_.roster.cut_one_waiting()) {
+    ++evicted_;
+    // Who comes next waits in the kernel's queue: were more accepted than threads can end, newcomers would
+    // push each other out, and idle connections with them.
+    (void)ended_.wait_for(lock, kEvictionTime, has_room);
   }
-  if (!socket) {
-    ready_.notify_one();
-    return;
-  }
-  ++turned_away_;
-  turn_away(socket);
+  if (!has_room()) return false;
+  if (free_threads_ <= queue_.size() && threads_.size() < options_.connections_max && !spawn()) return false;
+  const Roster::Place place = shared_.roster.enter(socket);
+  queue_.push_back({std::move(socket), place});
+  ++live_;
+  ready_.notify_one();
+  return true;
 }
 
 bool Server::spawn() {
@@ -176,7 +172,7 @@ bool Server::spawn() {
     threads_.emplace_back([this] { work(); });
     return true;
   } catch (const std::system_error&) {
-    return !threads_.empty();  // no more threads on this host: it waits for one of those there are
+    return false;  // the host gives no more threads
   }
 }
 

@@ -54,7 +54,8 @@ class Server {
   void accept_all();
   // False when no more can be taken now.
   bool accept_one(const sys::Fd& listener);
-  void place(sys::Fd socket);
+  // Takes it into the queue, or leaves it and is false.
+  bool take_in(sys::Fd& socket);
   bool spawn();
   void work();
 
