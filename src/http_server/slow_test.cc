@@ -75,14 +75,14 @@ TEST_F(SlowTest, ABodyHasALeastRate) {
 }
 
 TEST_F(SlowTest, ABodyThatKeepsTheRateMayTakeLonger) {
-  options_.body_time = milliseconds(200);
-  options_.least_rate = 1000;  // so a thousand bytes have 1.2 s
+  options_.body_time = milliseconds(500);
+  options_.least_rate = 500;  // so a thousand bytes have 2.5 s
   service_.start(options_);
   RawClient client(service_.port());
   ASSERT_TRUE(client.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n"));
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(client.send(std::string(200, 'x')));
-    (void)::poll(nullptr, 0, 100);
+    (void)::poll(nullptr, 0, 200);
   }
   EXPECT_EQ(client.read_reply().status, 200);
 }
