@@ -15,6 +15,7 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from corpus_http import http_request_seeds
 from corpus_texts import (
     audit_seeds,
     condition_seeds,
@@ -316,6 +317,7 @@ SEEDS = {
     "guest_control": guest_control_seeds,
     "guest_messages": guest_messages_seeds,
     "guest_report": guest_report_seeds,
+    "http_request": http_request_seeds,
     "imports": imports_seeds,
     "json": json_seeds,
     "json_reader": json_reader_seeds,

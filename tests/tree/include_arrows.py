@@ -32,13 +32,14 @@ LAYERS: dict[str, list[str]] = {
     "reconcile": ["sys", "json", "crypto", "audit"],
     "image": ["sys", "json", "crypto"],
     "http": ["sys", "json", "url"],
+    "http_server": ["sys", "json", "crypto"],
     "approve": ["sys", "json"],
     "box": ["sys", "frame", "outcome"],
     "bridge": ["frame", "sys", "policy", "catalog", "audit", "approve", "outcome", "url"],
     "egress": ["http", "policy", "audit"],
     "connect": ["bridge", "mcp"],
     "engine": ["box", "bridge", "pool", "image", "store", "outcome", "audit"],
-    "api": ["engine", "http", "mcp"],
+    "api": ["engine", "http", "http_server", "mcp"],
 }
 
 # Programs. What is not named here may include everything. The warden is held to what its link map
@@ -55,8 +56,7 @@ THIRD_PARTY: dict[str, list[str]] = {
     "nettle/": ["crypto"],
     "seccomp.h": ["tools", "jail"],
     "rapidjson/": ["json"],
-    "boost/asio": ["http"],
-    "boost/beast": ["http"],
+    "boost/": ["http_server"],
     "toml++/": ["toml"],
     "sqlite3.h": ["store", "audit"],
     "curl/": ["http"],
