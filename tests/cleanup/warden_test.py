@@ -201,6 +201,43 @@ def test_the_timer_of_a_slot_holds_when_the_warden_was_told_too(warden: Warden) 
         os.close(fd)
 
 
+def test_a_box_that_its_engine_never_lets_go_on_is_ended(warden: Warden) -> None:
+    warden.make(1, SLEEP)
+    warden.receive("BoxStarted")
+    warden.send("FreezeBox", 1, freeze=1, wait_max_ms=500)
+    assert warden.receive("BoxFrozen").header.box == 1
+    begun = time.monotonic()
+    ended = warden.receive("BoxEnded")
+    assert ended.cause == CAUSE["kWall"] and 0.3 < time.monotonic() - begun < 10, protocol.shown(ended)
+    assert warden.destroy(1).destroyed
+
+
+def test_the_clock_of_a_box_stands_still_with_it(warden: Warden) -> None:
+    warden.make(1, SLEEP, wall_max_ms=2000)
+    warden.receive("BoxStarted")
+    begun = time.monotonic()
+    warden.send("FreezeBox", 1, freeze=1, wait_max_ms=50_000)
+    warden.receive("BoxFrozen")
+    time.sleep(3)
+    warden.send("FreezeBox", 1, freeze=0)
+    ended = warden.receive("BoxEnded")
+    assert ended.cause == CAUSE["kWall"] and 4.5 < time.monotonic() - begun < 15, protocol.shown(ended)
+    assert warden.destroy(1).destroyed
+
+
+@pytest.mark.parametrize("how", ["end", "destroy", "freeze twice and end"])
+def test_a_frozen_box_ends_as_any_other(warden: Warden, how: str) -> None:
+    warden.make(1, SLEEP)
+    warden.receive("BoxStarted")
+    for _ in range(2 if "twice" in how else 1):
+        warden.send("FreezeBox", 1, freeze=1, wait_max_ms=50_000)
+        warden.receive("BoxFrozen")
+    if how != "destroy":
+        warden.send("EndBox", 1, cause=CAUSE["kCancelled"])
+        assert warden.receive("BoxEnded").cause == CAUSE["kCancelled"]
+    assert warden.destroy(1, started=how != "destroy").destroyed
+
+
 def set_timer(fd: int, seconds: float) -> None:
     """timerfd_settime(2), which Python has from 3.13 on."""
 
