@@ -1,26 +1,3 @@
-# casemate_precompile(TARGET [tests]): the standard library's headers, and for tests GoogleTest's, are read once and not
-# for each source. Where ccache is there it does more, and every source is held to what it includes itself.
-function(casemate_precompile target)
-  if(NOT CASEMATE_PRECOMPILE)
-    return()
-  endif()
-  set(headers casemate_headers)
-  if(ARGC GREATER 1)
-    string(APPEND headers _${ARGV1})
-  endif()
-  if(NOT TARGET ${headers})
-    file(WRITE ${CMAKE_BINARY_DIR}/${headers}.cc "")
-    add_library(${headers} OBJECT ${CMAKE_BINARY_DIR}/${headers}.cc)
-    target_precompile_headers(${headers} PRIVATE <algorithm> <array> <chrono> <functional> <map> <memory> <optional>
-                              <string> <string_view> <variant> <vector>)
-    if(ARGC GREATER 1)
-      target_link_libraries(${headers} PRIVATE GTest::gtest_main)
-      target_precompile_headers(${headers} PRIVATE <gtest/gtest.h>)
-    endif()
-  endif()
-  target_precompile_headers(${target} REUSE_FROM ${headers})
-endfunction()
-
 # All test programs in C++.
 add_custom_target(unit_tests)
 # Tests of code that more than one thread runs: what the thread sanitizer is for. Built by this target, and run
@@ -49,13 +26,11 @@ function(casemate_library name)
     target_link_libraries(casemate_${name} PUBLIC casemate_${used})
   endforeach()
   target_link_libraries(casemate_${name} PUBLIC ${ARG_PUBLIC_LINKS} PRIVATE ${ARG_LINKS})
-  casemate_precompile(casemate_${name})
 
   file(GLOB tests CONFIGURE_DEPENDS ${dir}/*_test.cc)
   if(tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE casemate_${name} GTest::gtest_main)
-    casemate_precompile(${name}_test tests)
     add_dependencies(unit_tests ${name}_test)
     add_test(NAME unit_${name} COMMAND ${name}_test)
     set_tests_properties(unit_${name} PROPERTIES LABELS unit TIMEOUT 300)
