@@ -259,6 +259,7 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   LiveRun run(request, warden, box, products, hooks, others(), {chunk.get(), kReadChunk});
   Run live{request,  products, run,  warden,       line.get(),
            asked_at, box,      rung, std::nullopt, std::move(cold_reason)};
+  if (lease) live.slot = lease->slot;
   const auto refuse = [&](Reason reason, const std::string& message) {
     Outcome refused = refused_outcome(request, paths_.rungs, reason, message);
     refused.image_digest = image.digest;
@@ -275,12 +276,14 @@ Outcome Engine::run(const Request& request, const Image& image, Products& produc
   Outcome result;
   if (log_ != nullptr) {
     result = outcome_in(lease ? &*lease : nullptr);
-    if (const auto why = allocate(request, image, lease, result)) return refuse(why->code, why->message);
+    if (const auto why = allocate(request, image, lease ? &*lease : nullptr, result)) {
+      if (live.slot) end_slot(live, "");
+      return refuse(why->code, why->message);
+    }
   }
   // First of all the program: what is made here afterwards is made while it runs.
   Result<void> started{};
   if (lease) {
-    live.slot = lease->slot;
     started = run.start_in(std::move(*lease));
     lock.lock();
     slots_->started(*live.slot, now());

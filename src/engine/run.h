@@ -128,8 +128,8 @@ class Engine {
   };
   // run_records.cc
   Result<void> record_allocated(const outcome::Outcome& result);
-  std::optional<outcome::ReasonGiven> allocate(const Request& request, const Image& image,
-                                               std::optional<Lease>& lease, outcome::Outcome& result);
+  std::optional<outcome::ReasonGiven> allocate(const Request& request, const Image& image, const Lease* lease,
+                                               outcome::Outcome& result);
   std::vector<outcome::Weakening> weakenings_of(const Request& request, const Lease* slot) const;
   void record_executed(outcome::Outcome& result);
   void record_torn_down(outcome::Outcome& result);

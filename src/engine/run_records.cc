@@ -58,7 +58,7 @@ std::vector<outcome::Weakening> Engine::weakenings_of(const Request& request, co
 // Records that the run has its slot, or is about to get a box. What would refuse it is asked first, so that
 // what is recorded is what then happens. Nothing: it is recorded.
 std::optional<outcome::ReasonGiven> Engine::allocate(const Request& request, const Image& image,
-                                                     std::optional<Lease>& lease, outcome::Outcome& result) {
+                                                     const Lease* lease, outcome::Outcome& result) {
   const auto hello = host();
   if (!lease && !hello && hello.error().code == ErrorCode::kDenied)
     return outcome::ReasonGiven{outcome::Reason::kIsolationUnavailable, hello.error().message, {}};
@@ -70,11 +70,9 @@ std::optional<outcome::ReasonGiven> Engine::allocate(const Request& request, con
     if (!runtime)
       return outcome::ReasonGiven{outcome::Reason::kIsolationUnavailable, runtime.error().message, {}};
   }
-  result.weakenings = weakenings_of(request, lease ? &*lease : nullptr);
+  result.weakenings = weakenings_of(request, lease);
   const auto put = record_allocated(result);
   if (put) return std::nullopt;
-  const std::lock_guard lock(*mutex_);
-  if (lease) slots_->ended(lease->slot, "", RunEnd::kOther, now());
   return outcome::ReasonGiven{
       outcome::Reason::kAuditUnavailable, "the run could not be recorded: " + put.error().message, {}};
 }

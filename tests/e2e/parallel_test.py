@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -120,6 +121,26 @@ print(all(tools.peer.echo(text=one)["text"] == one for one in mine))
     runs = {one["run_id"]: 20 for one in found}
     assert Counter(record["run"] for record in kit.kinds("verdict")) == runs
     assert Counter(effect["idempotency_key"].rpartition("-")[0] for effect in kit.effects) == runs
+
+
+def test_without_its_log_none_runs_any_more(casemate: Casemate, tmp_path: Path) -> None:
+    """The log goes away in the middle: what has a slot by then gives it back, unused and shown to be gone."""
+    audit, records = tmp_path / "audit", tmp_path / "boxes"
+    process = casemate.start(
+        *TRUSTED, "--repeat", "10000", "--parallel", "4", "--start", "hot", "--audit", str(audit), "--records", str(records),
+        "-c", "print('ran')"
+    )  # fmt: skip
+    assert process.stdout
+    before = [json.loads(process.stdout.readline()) for _ in range(12)]
+    shutil.rmtree(audit)
+    out, err = process.communicate(timeout=60 * SLOW)
+    found = [json.loads(line) for line in out.splitlines()]
+    assert all(one["status"] == "ok" for one in before) and process.returncode == 4, err
+    refused = [one for one in found if one["status"] != "ok"]
+    assert 1 <= len(refused) <= 4 and len(found) < 1000, found
+    for one in refused:
+        assert one["reason"]["code"] == "audit_unavailable" and one["stdout"]["text"] == "", one
+    assert b"quarantined" not in records.read_bytes()
 
 
 def test_all_are_cancelled(casemate: Casemate) -> None:
